@@ -34,6 +34,7 @@ namespace ptxloom {}
 #include "ptxloom/kit/packing.hpp"
 #include "ptxloom/kit/params.hpp"
 #include "ptxloom/kit/pipeline.hpp"
+#include "ptxloom/kit/product_groups.hpp"
 #include "ptxloom/kit/reduce.hpp"
 #include "ptxloom/kit/rows.hpp"
 #include "ptxloom/kit/shared_layout.hpp"

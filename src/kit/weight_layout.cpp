@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::uint64_t kRows = WeightLayout::kTileRows, kDepth = WeightLayout::kTileDepth;
 constexpr std::uint64_t kElementBits = 4;
+constexpr int kWordElements = 8;
 
 /// [register][bit of an element]: bit of a half word.
 using Bits = std::array<std::array<int, kElementBits>, 4>;
@@ -26,31 +27,43 @@ std::uint64_t filled_depth(std::uint64_t depth) {
   return units_in(depth, WeightLayout::kDepthUnit) * WeightLayout::kDepthUnit;
 }
 
-/// Where the bits of an element are: the byte at which their half word begins, and the register.
+/// Where the bits of an element are: the byte at which their word begins, and the element's number in it.
 struct Place {
-  std::uint64_t half;
-  int reg;
+  std::uint64_t word;
+  int index;
 };
 
-// In a tile a warp has 16 rows. Of an element of k, bits 1 and 2 select the lane, bit 0 the half, bit 3 and
-// the row's bit 3 the register.
-Place place_of(std::uint64_t row, std::uint64_t k, std::uint64_t depth_tiles) {
-  const std::uint64_t tile = row / kRows * depth_tiles + k / kDepth;
+// In a tile a warp has 16 rows. Bits 1 and 2 of an element of k select the lane, bit 0 the half of the word,
+// bit 3 and the row's bit 3 the register.
+Place place_beside_halves(std::uint64_t row, std::uint64_t k) {
   const std::uint64_t thread = row % kRows / 16 * 32 + row % 8 * 4 + k % 8 / 2, word = k % kDepth / 16;
-  return {
-      .half = tile * WeightLayout::kTileBytes + thread * WeightLayout::kThreadBytes + word * 4 + k % 2 * 2,
-      .reg = static_cast<int>(row % 16 / 8 + k % 16 / 8 * 2)};
+  return {.word = thread * WeightLayout::kThreadBytes + word * 4,
+          .index = static_cast<int>(row % 16 / 8 + k % 16 / 8 * 2 + k % 2 * 4)};
 }
 
-/// [register][code]: the bits of a half word.
-using Spread = std::array<std::array<unsigned, 16>, 4>;
+// Bits 2 and 3 select the lane, bit 4 the word of an instruction, bits 0 and 1 the byte, and the row's bit 3
+// the register.
+Place place_beside_bytes(std::uint64_t row, std::uint64_t k) {
+  const std::uint64_t thread = row % kRows / 16 * 32 + row % 8 * 4 + k % 16 / 4, word = k % kDepth / 16;
+  return {.word = thread * WeightLayout::kThreadBytes + word * 4,
+          .index = static_cast<int>(row % 16 / 8 * 4 + k % 4)};
+}
+
+Place place_of(const WeightLayout& layout, std::uint64_t row, std::uint64_t k, std::uint64_t depth_tiles) {
+  Place place = layout.activations().bits == 8 ? place_beside_bytes(row, k) : place_beside_halves(row, k);
+  place.word += (row / kRows * depth_tiles + k / kDepth) * WeightLayout::kTileBytes;
+  return place;
+}
+
+/// [element of a word][code]: the bits of the word.
+using Spread = std::array<std::array<unsigned, 16>, kWordElements>;
 
 Spread spread_of(const WeightLayout& layout) {
   Spread spread{};
-  for (int reg = 0; reg < 4; ++reg)
+  for (int index = 0; index < kWordElements; ++index)
     for (unsigned code = 0; code < 16; ++code)
       for (int bit = 0; bit < 4; ++bit)
-        spread[static_cast<std::size_t>(reg)][code] |= (code >> bit & 1U) << layout.bit_of_half(reg, bit);
+        spread[static_cast<std::size_t>(index)][code] |= (code >> bit & 1U) << layout.bit_of_word(index, bit);
   return spread;
 }
 
@@ -68,12 +81,18 @@ std::uint64_t plain_bytes(const WeightLayout& layout, std::uint64_t pitch) {
 
 }  // namespace
 
-WeightLayout::WeightLayout(Type element, std::uint64_t rows, std::uint64_t depth)
-    : element_(element), rows_(rows), depth_(depth) {
-  if ((element != s4 && element != u4 && element != e2m1) || rows == 0 || depth == 0)
-    throw Error(ErrorKind::usage, "bad-weights",
-                fmt::format("a weight layout of {} x {} elements of {}", rows, depth, element.name),
-                "it is for s4, u4 and e2m1, with at least one element");
+WeightLayout::WeightLayout(Type element, std::uint64_t rows, std::uint64_t depth, Type activations)
+    : element_(element), rows_(rows), depth_(depth), activations_(activations) {
+  const bool integers = element == s4 || element == u4;
+  const bool floats = activations == bf16 || activations == f16 || activations == e4m3 || activations == e5m2;
+  if ((!integers && element != e2m1) || rows == 0 || depth == 0 ||
+      !(floats || (activations == s8 && integers)))
+    throw Error(
+        ErrorKind::usage, "bad-weights",
+        fmt::format("a weight layout of {} x {} elements of {} beside {}", rows, depth, element.name,
+                    activations.name),
+        "it is for s4, u4 and e2m1, with at least one element, beside bf16, f16, e4m3 and e5m2, and for "
+        "integers beside s8");
 }
 
 std::uint64_t WeightLayout::row_tiles() const { return units_in(rows_, kRows); }
@@ -82,14 +101,20 @@ std::uint64_t WeightLayout::depth_tiles() const { return filled_depth(depth_) / 
 
 std::uint64_t WeightLayout::bytes() const { return row_tiles() * depth_tiles() * kTileBytes; }
 
-int WeightLayout::bit_of_half(int reg, int bit) const {
-  const Bits& bits = element_ == e2m1 ? kFloat : kInteger;
-  return bits.at(static_cast<std::size_t>(reg)).at(static_cast<std::size_t>(bit));
+int WeightLayout::bit_of_word(int index, int bit) const {
+  if (activations_.bits == 16) {
+    const Bits& bits = element_ == e2m1 ? kFloat : kInteger;
+    return index / 4 * 16 + bits.at(static_cast<std::size_t>(index % 4)).at(static_cast<std::size_t>(bit));
+  }
+  const int reg = index / 4, number = index % 4;
+  if (activations_ == s8) return 8 * number + 4 * reg + bit;
+  if (element_ == e2m1 && bit == 3) return 8 * number + (reg == 0 ? 7 : 3);  // the sign
+  return 16 * reg + 4 * number + bit;
 }
 
 std::uint64_t WeightLayout::bit(std::uint64_t row, std::uint64_t k, int bit) const {
-  const Place place = place_of(row, k, depth_tiles());
-  return 8 * place.half + static_cast<std::uint64_t>(bit_of_half(place.reg, bit));
+  const Place place = place_of(*this, row, k, depth_tiles());
+  return 8 * place.word + static_cast<std::uint64_t>(bit_of_word(place.index, bit));
 }
 
 std::uint64_t WeightLayout::groups(std::uint64_t group) const {
@@ -118,10 +143,10 @@ void shuffle_weights(const WeightLayout& layout, std::span<const std::byte> plai
       const std::uint64_t element = row * pitch + k;
       const unsigned code =
           std::to_integer<unsigned>(plain[element / 2]) >> (element % 2 * kElementBits) & 15U;
-      const Place place = place_of(row, k, depth_tiles);
-      const unsigned bits = spread[static_cast<std::size_t>(place.reg)][code];
-      shuffled[place.half] |= std::byte(bits & 0xffU);
-      shuffled[place.half + 1] |= std::byte(bits >> 8);
+      const Place place = place_of(layout, row, k, depth_tiles);
+      const unsigned bits = spread[static_cast<std::size_t>(place.index)][code];
+      for (std::size_t byte = 0; byte < 4; ++byte)
+        shuffled[place.word + byte] |= std::byte(bits >> 8 * byte & 0xffU);
     }
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scaled_gemm/dequantiser.hpp"
 
+#include "scaled_gemm/halves.hpp"
+
 namespace ptxloom::scaled_gemm {
 namespace {
 
@@ -10,16 +12,15 @@ constexpr std::uint32_t kTwoTo120 = 0x7b80, kCode = 0x7f;   // of ue4m3
 constexpr std::uint32_t kLeastPower = 0x0040;               // 2^-127 in bf16, the scale of code 0
 constexpr std::uint32_t kNibble = 0x000f, kMinus = 0x8000, kSignOfInteger = 8;
 constexpr int kAndXor = (0xf0 & 0xcc) ^ 0xaa;  // lop3: (a & b) ^ c
-constexpr int kBytesToHalves = 0x4140;         // prmt: the two low bytes of a, with zeros of b above each
 
 /// The bits of a power of two whose lowest mantissa bits count ones: those of an integer there add it.
 std::uint32_t integer_base(Type type) { return type == bf16 ? 0x4300 : 0x6400; }
 
-std::int64_t both(std::uint32_t half) { return half << 16 | half; }
-
 }  // namespace
 
-float weight_factor(const Problem& p) { return p.b.shuffled && !p.b.integers() ? 8.0F : 1.0F; }
+float weight_factor(const Problem& p) {
+  return p.b.shuffled && !p.b.integers() && !p.row_scales() ? 8.0F : 1.0F;
+}
 
 Dequantiser::Dequantiser(KernelBuilder& k, const Problem& p)
     : k_(k),
@@ -28,19 +29,19 @@ Dequantiser::Dequantiser(KernelBuilder& k, const Problem& p)
       fused_(!k.has("mul.rn." + type_)),
       zero_(k.mov(b32, 0)) {
   if (p.b.integers()) {
-    mask_ = k.mov(b32, both(kNibble));
-    offset_ = k.mov(b32, both(kMinus | integer_base(p.a.format.element) | kSignOfInteger));
+    mask_ = k.mov(b32, both_halves(kNibble));
+    offset_ = k.mov(b32, both_halves(kMinus | integer_base(p.a.format.element) | kSignOfInteger));
   } else {
-    shrink_ = k.mov(b32, both(kTwoTo123));
+    shrink_ = k.mov(b32, both_halves(kTwoTo123));
   }
   if (!fused_) return;
-  one_ = k.mov(b32, both(kOne));
-  minus_zero_ = k.mov(b32, both(kMinus));
+  one_ = k.mov(b32, both_halves(kOne));
+  minus_zero_ = k.mov(b32, both_halves(kMinus));
 }
 
 Dequantiser::Factors Dequantiser::factors(Reg scales, Reg zeros) {
-  if (!p_.b.integers()) return {.scale = both_halves(float_scales(scales))};
-  return {.scale = both_halves(scales), .offset = offsets(zeros)};
+  if (!p_.b.integers()) return {.scale = spread(float_scales(scales))};
+  return {.scale = spread(scales), .offset = offsets(zeros)};
 }
 
 void Dequantiser::make(Reg word, const Factors& factors, std::span<const Reg> into) {
@@ -51,12 +52,12 @@ void Dequantiser::make(Reg word, const Factors& factors, std::span<const Reg> in
 std::array<Reg, 2> Dequantiser::offsets(Reg zeros) {
   if (!p_.b.zero_points()) return {offset_, offset_};
   const Reg pair = k_.op("prmt.b32", zeros, zero_, kBytesToHalves);
-  const Reg mask = k_.mov(b32, both(kZeroPointMask));
-  const std::int64_t base = both(kMinus | integer_base(p_.a.format.element));
-  return both_halves(k_.op("lop3.b32", pair, mask, base, kAndXor));
+  const Reg mask = k_.mov(b32, both_halves(kZeroPointMask));
+  const std::int64_t base = both_halves(kMinus | integer_base(p_.a.format.element));
+  return spread(k_.op("lop3.b32", pair, mask, base, kAndXor));
 }
 
-std::array<Reg, 2> Dequantiser::both_halves(Reg pair) {
+std::array<Reg, 2> Dequantiser::spread(Reg pair) {
   return {k_.op("prmt.b32", pair, pair, 0x1010), k_.op("prmt.b32", pair, pair, 0x3232)};
 }
 
@@ -68,11 +69,11 @@ Reg Dequantiser::float_scales(Reg scales) {
 // scale, subnormals included. The largest code is NaN: its carry becomes an exponent of ones.
 Reg Dequantiser::of_e4m3(Reg scales) {
   const Reg halves = k_.op("prmt.b32", scales, zero_, kBytesToHalves);
-  const Reg codes = KernelBuilder::as(u32, k_.and_(halves, both(kCode)));
-  const Reg carry = k_.and_(k_.add(codes, both(1)), both(kCode + 1));
+  const Reg codes = KernelBuilder::as(u32, k_.and_(halves, both_halves(kCode)));
+  const Reg carry = k_.and_(k_.add(codes, both_halves(1)), both_halves(kCode + 1));
   const Reg not_a_number = k_.sub(k_.shl(carry, 8), carry);
   const Reg values = k_.reg(b32);
-  multiply(values, k_.shl(codes, 4), k_.mov(b32, both(kTwoTo120)));
+  multiply(values, k_.shl(codes, 4), k_.mov(b32, both_halves(kTwoTo120)));
   return k_.or_(values, not_a_number);
 }
 
@@ -80,22 +81,8 @@ Reg Dequantiser::of_e4m3(Reg scales) {
 // zero times infinity it is NaN.
 Reg Dequantiser::powers_of_two(Reg scales) {
   const Reg exponents = k_.shl(k_.op("prmt.b32", scales, zero_, kBytesToHalves), 7);
-  const Reg powers = at_least(exponents, kLeastPower);
+  const Reg powers = larger_halves(k_, exponents, k_.mov(b32, both_halves(kLeastPower)));
   return k_.op("fma.rn.bf16x2", powers, zero_, powers);
-}
-
-Reg Dequantiser::at_least(Reg pair, std::uint32_t least) {
-  const Reg larger = k_.reg(b32);
-  if (k_.has("max.u16x2")) {
-    k_.emit("max.u16x2", larger, pair, k_.mov(b32, both(least)));
-    return larger;
-  }
-  const auto half = [&](std::uint32_t mask, std::uint32_t value) {
-    return k_.max(KernelBuilder::as(u32, k_.and_(pair, static_cast<std::int64_t>(mask))),
-                  static_cast<std::int64_t>(value));
-  };
-  k_.emit("or.b32", larger, half(0xffff, least), half(0xffff'0000, least << 16));
-  return larger;
 }
 
 Reg Dequantiser::add(Reg a, Reg b) {
@@ -112,7 +99,7 @@ void Dequantiser::multiply(Reg into, Reg a, Reg b) {
 
 void Dequantiser::integers(Reg word, const Factors& factors, std::span<const Reg> into) {
   const std::uint32_t sign = p_.b.zero_points() ? 0 : kSignOfInteger;
-  const std::int64_t base = both(integer_base(p_.a.format.element) | sign);
+  const std::int64_t base = both_halves(integer_base(p_.a.format.element) | sign);
   for (std::size_t i = 0; i < into.size(); ++i) {
     const Reg moved = i == 0 ? word : k_.shr(word, 4 * i);
     const Reg code = k_.op("lop3.b32", moved, mask_, base, kAndXor);

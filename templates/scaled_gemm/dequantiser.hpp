@@ -45,11 +45,10 @@ class Dequantiser {
   void integers(Reg word, const Factors& factors, std::span<const Reg> into);
   void floats(Reg word, const Factors& factors, std::span<const Reg> into);
   std::array<Reg, 2> offsets(Reg zeros);
-  std::array<Reg, 2> both_halves(Reg pair);
+  std::array<Reg, 2> spread(Reg pair);
   Reg float_scales(Reg scales);
   Reg powers_of_two(Reg scales);
   Reg of_e4m3(Reg scales);
-  Reg at_least(Reg pair, std::uint32_t least);
   Reg masked(Reg word, int shift, std::uint32_t mask);
   Reg add(Reg a, Reg b);
   void multiply(Reg into, Reg a, Reg b);

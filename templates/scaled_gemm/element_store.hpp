@@ -4,7 +4,7 @@
 #include <span>
 
 #include "ptxloom/kit/mma.hpp"
-#include "scaled_gemm/sum_scale.hpp"
+#include "scaled_gemm/results.hpp"
 
 namespace ptxloom::scaled_gemm {
 
@@ -19,6 +19,6 @@ struct ElementPlace {
 /// transpose apart, and so in the same thread. `in`: has n, d and ldd.
 void store_elements(KernelBuilder& k, const Problem& problem, const kit::ParamRegs& in,
                     std::span<const Reg> sums, std::span<const kit::AccumulatorPlace> places,
-                    const SumScale& scaled, const kit::TileOrigin& tile, const ElementPlace& at);
+                    const Results& results, const kit::TileOrigin& tile, const ElementPlace& at);
 
 }  // namespace ptxloom::scaled_gemm

@@ -17,6 +17,7 @@ constexpr std::uint64_t kMostExtent = std::uint64_t{1} << 30;  // positions are 
 constexpr int kTmaBytes = 16;                                  // rows begin at multiples of it
 constexpr int kPacked = 2;                                     // elements of 4 bits in a byte
 constexpr int kPadded = 16;                                    // elements of 6 bits in 16 bytes
+constexpr std::uint32_t kInstructionOfBytes = 32;              // elements of k
 
 std::uint32_t number(const Settings& words, const std::string& name) {
   return static_cast<std::uint32_t>(std::stoull(words.at(name)));
@@ -25,11 +26,13 @@ std::uint32_t number(const Settings& words, const std::string& name) {
 /// Whether there are kernels for these formats of A and B.
 bool multiplies(const Format& a, const Format& b) {
   if (a.block != 0) return a.scale == b.scale;  // both MX formats, or both NVFP4
+  if (a.element == s8) return b.element == s4;
+  if (a.element == e4m3) return b.element == s4 || (b.element == e2m1 && b.scale == ue8m0);
   return b.element == s4 || b.element == u4 || (a.element == bf16 && b.element == e2m1);
 }
 
-/// Beside numbers of 16 bits, B holds weights in the kit's layout.
-bool shuffles(const Format& a, const Format& b) { return a.element.bits == 16 && b.element.bits == 4; }
+/// Beside numbers without scales of blocks, B holds weights in the kit's layout.
+bool shuffles(const Format& a, const Format& b) { return a.block == 0 && b.element.bits == 4; }
 /// Beside wider elements of B or A, those of 6 and 4 bits become bytes.
 bool widens(const Format& one, const Format& other) {
   return one.element.bits < 8 && (one.element.bits == 6 || other.element.bits > 4);
@@ -92,6 +95,12 @@ void complete_group(Settings& words) {
         ErrorKind::usage, "bad-value",
         fmt::format("scaled_gemm: group={} cannot be used with format_b={}", words.at("group"), b.name),
         fmt::format("its scales are for {} elements: leave group out", b.block));
+  const Format a = format_named(words.at("format_a"));
+  if (a.block == 0 && a.element.bits == 8 && number(words, "group") < kInstructionOfBytes)
+    throw Error(
+        ErrorKind::usage, "bad-value",
+        fmt::format("scaled_gemm: group={} cannot be used with format_a={}", words.at("group"), a.name),
+        fmt::format("an instruction multiplies {} elements: give at least as many", kInstructionOfBytes));
 }
 
 /// Rows begin where TMA loads them, at a whole byte, or where the padding of 6-bit elements ends.
@@ -113,7 +122,13 @@ void check_depth(const Settings& words, const Format& format) {
 void complete_strides(const ParameterSpace& space, Settings& words) {
   const Format a = format_named(words.at("format_a")), b = format_named(words.at("format_b"));
   space.complete_pitch(words, "lda", number(words, "k"), row_unit(a, b));
-  space.complete_pitch(words, "ldd", number(words, "n") / (words.at("swiglu") == "yes" ? 2 : 1));
+  const std::uint32_t columns = number(words, "n") / (words.at("swiglu") == "yes" ? 2 : 1);
+  space.complete_pitch(words, "ldd", columns);
+  if (words.at("c") != "none")
+    space.complete_pitch(words, "ldc", columns);
+  else if (words.at("ldc") != "0")
+    throw Error(ErrorKind::usage, "bad-stride", fmt::format("scaled_gemm: ldc={} without c", words.at("ldc")),
+                "give c a type, or leave ldc out");
   if (!shuffles(a, b)) {
     check_depth(words, a);
     check_depth(words, b);
@@ -173,6 +188,9 @@ Problem::Problem(const Settings& words)
                                                 : Groups::none;
   row_weights = words.at("row_weights") == "yes";
   swiglu = words.at("swiglu") == "yes";
+  if (words.at("bias") != "none") bias = *find_type(words.at("bias"));
+  if (words.at("c") != "none") c = *find_type(words.at("c"));
+  ldc = number(words, "ldc");
   a.batched = separate();
   b.batched = batch > 1;
   b.shuffled = shuffles(a.format, b.format);
@@ -181,7 +199,8 @@ Problem::Problem(const Settings& words)
     b.widened = widens(b.format, a.format);
   }
   b.format.block = number(words, "group");
-  if (b.integers()) b.format.scale = a.format.element;
+  if (b.shuffled) b.beside = a.format.element;
+  if (b.integers()) b.format.scale = a.format.element.bits == 8 ? bf16 : a.format.element;
 }
 
 Settings complete_problem(const ParameterSpace& space, const Settings& given) {
@@ -196,18 +215,10 @@ Settings complete_problem(const ParameterSpace& space, const Settings& given) {
   return words;
 }
 
-std::optional<TensorPlan> group_tensor(const Problem& p) {
-  if (p.groups == Groups::masked)
-    return TensorPlan{.name = "group_rows", .type = s32, .shape = {p.batch}, .below = std::uint64_t{p.m} + 1};
-  if (p.groups == Groups::contiguous)
-    return TensorPlan{
-        .name = "group_of_rows", .type = s32, .shape = {parts_of(p.m, kGroupRows)}, .below = p.batch};
-  return std::nullopt;
-}
-
 std::vector<TensorPlan> tensors_of(const Problem& p) {
   std::vector<TensorPlan> all{elements_of("a", p.a, p.batch), elements_of("b", p.b, p.batch)};
   if (p.a.scaled()) all.push_back(scales_of("scale_a", p.a, p.batch));
+  if (p.row_scales()) all.push_back({.name = "scale_a", .type = f32, .shape = {p.all_rows()}});
   all.push_back(scales_of("scale_b", p.b, p.batch));
   if (p.b.zero_points()) {
     all.push_back(scales_of("zero_b", p.b, p.batch));
@@ -216,21 +227,24 @@ std::vector<TensorPlan> tensors_of(const Problem& p) {
   const std::uint64_t of_a = p.separate() ? p.batch : 1;
   if (p.a.format.tensor_scale) all.push_back({.name = "tensor_scale_a", .type = f32, .shape = {of_a}});
   if (p.b.format.tensor_scale) all.push_back({.name = "tensor_scale_b", .type = f32, .shape = {p.batch}});
-  if (const auto tensor = group_tensor(p)) all.push_back(*tensor);
+  if (const auto tensor = p.products().tensor()) all.push_back(*tensor);
   if (p.row_weights) all.push_back({.name = "row_weights", .type = f32, .shape = {p.all_rows()}});
+  if (p.bias) all.push_back({.name = "bias", .type = *p.bias, .shape = over(p.b, p.batch, {p.n})});
+  if (p.c) all.push_back({.name = "c", .type = *p.c, .shape = over(p.a, p.batch, {p.m, p.ldc})});
   all.push_back(
       {.name = "d", .type = p.d, .shape = over(p.a, p.batch, {p.m, p.ldd}), .role = TensorPlan::Role::out});
   return all;
 }
 
 double input_bytes(const Problem& p) {
-  double bytes = 0;
+  double bytes = p.row_scales() ? double(p.all_rows()) * f32.bytes() : 0;
   for (const Operand& operand : {p.a, p.b}) {
     const int bits = operand.format.scale.bits + (operand.zero_points() ? u8.bits : 0);
     const double scales = operand.scaled() ? double(operand.scales()) * bits : 0;
     bytes += (operand.batched ? p.batch : 1.0) * operand.extent *
              (double(p.k) * operand.format.element.bits + scales) / 8;
   }
+  if (p.c) bytes += double(p.all_rows()) * p.columns() * p.c->bytes();
   return bytes;
 }
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "ptxloom/kit/matrix.hpp"
-#include "ptxloom/kit/tile_scheduler.hpp"
+#include "ptxloom/kit/product_groups.hpp"
 #include "ptxloom/kit/weight_layout.hpp"
 #include "ptxloom/plan.hpp"
 #include "ptxloom/space.hpp"
@@ -30,12 +30,13 @@ struct Operand {
   bool batched = false;   ///< one matrix for each batch
   bool shuffled = false;  ///< elements and scales are in the kit's weight layout
   bool widened = false;  ///< elements below 8 bits become bytes in fragments: the other operand has more bits
+  Type beside = bf16;    ///< elements of the other operand, which the weight layout depends on
 
   bool scaled() const { return format.block != 0; }
   bool integers() const { return format.element == s4 || format.element == u4; }
   /// Unsigned integers have zero points, one where there is a scale.
   bool zero_points() const { return format.element == u4; }
-  kit::WeightLayout weights() const { return {format.element, extent, k}; }
+  kit::WeightLayout weights() const { return {format.element, extent, k, beside}; }
   /// Scales of a row; the last one may be for fewer elements than the others.
   std::uint32_t scales() const { return (k + format.block - 1) / format.block; }
   /// Bits of an element in shared memory.
@@ -67,14 +68,21 @@ struct Problem {
   Operand a, b;
   Type d;
   std::uint32_t ldd = 0;
+  std::optional<Type> bias;  ///< of a number for each column of the product
+  std::optional<Type> c;     ///< of a matrix that is added to the result
+  std::uint32_t ldc = 0;
 
   explicit Problem(const Settings& words);
   std::uint32_t columns() const { return swiglu ? n / 2 : n; }  ///< of D
-  /// Whether there are several B, or can be: a tile then has the number of its own.
-  bool several() const { return batch > 1 || groups == Groups::contiguous; }
+  kit::ProductGroups products() const {
+    return {.kind = groups, .rows = m, .batches = batch, .run = kGroupRows};
+  }
   /// Whether each batch has an A and a D of its own.
   bool separate() const { return batch > 1 && groups != Groups::contiguous; }
   std::uint64_t all_rows() const { return separate() ? std::uint64_t{batch} * m : m; }  ///< of A and D
+  /// Whether A has no scales but one for each row, which the epilogue applies: 8 bits beside 4-bit
+  /// weights.
+  bool row_scales() const { return b.shuffled && a.format.element.bits == 8; }
   /// The type whose arithmetic the tensor cores do: widened elements count as fp8.
   Type multiplied() const { return a.widened ? e4m3 : a.format.element; }
 };
@@ -84,10 +92,9 @@ Settings complete_problem(const ParameterSpace& space, const Settings& given);
 /// A zero point is the low bits of a byte.
 inline constexpr std::uint32_t kZeroPointMask = 0x7f;
 
-/// The vector that tells groups, if there are any.
-std::optional<TensorPlan> group_tensor(const Problem& problem);
-/// a, b, scale_a if A has scales, scale_b, zero_b if B has zero points, tensor_scale_a and tensor_scale_b if
-/// the formats have them, the vector of groups, row_weights, and d, in this order.
+/// a, b, scale_a if A or its rows have scales, scale_b, zero_b if B has zero points, tensor_scale_a and
+/// tensor_scale_b if the formats have them, the vector of groups, row_weights, bias and c, as far as there
+/// are any, and d, in this order.
 std::vector<TensorPlan> tensors_of(const Problem& problem);
 /// Bytes that are read and written at least, if all rows are computed.
 ///@{

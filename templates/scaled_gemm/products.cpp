@@ -3,17 +3,23 @@
 
 namespace ptxloom::scaled_gemm {
 void add_product_params(kit::Params& params, const Problem& p) {
-  if (p.several()) params.size("batch", u32, p.batch);
-  if (const auto tensor = group_tensor(p)) params.pointer(tensor->name, tensor->type).aligned(s32.bytes());
+  const kit::ProductGroups products = p.products();
+  products.add_batches(params);
+  if (products.add_tensor(params)) params.aligned(s32.bytes());
+  if (p.row_scales()) params.pointer("scale_a", f32).aligned(sizeof(float));
   if (p.row_weights) params.pointer("row_weights", f32).aligned(sizeof(float));
+  const auto aligned = [](Type type) { return static_cast<std::uint32_t>(type.bytes()); };
+  if (p.bias) params.pointer("bias", *p.bias).aligned(aligned(*p.bias));
+  if (p.c) params.pointer("c", *p.c).aligned(aligned(*p.c)).size("ldc", u32, p.ldc);
 }
 
 kit::TileProblem tile_problem(const Problem& p, const kit::ParamRegs& in, bool transposed) {
-  kit::TileProblem problem{.m = in[transposed ? "n" : "m"], .n = in[transposed ? "m" : "n"], .k = in["k"]};
-  if (p.several()) problem.batches = in["batch"];
-  problem.groups = {.kind = p.groups, .run = kGroupRows, .columns = transposed};
-  if (const auto tensor = group_tensor(p)) problem.groups.address = in[tensor->name];
-  return problem;
+  const kit::ProductGroups products = p.products();
+  return {.m = in[transposed ? "n" : "m"],
+          .n = in[transposed ? "m" : "n"],
+          .k = in["k"],
+          .batches = products.batches_in(in),
+          .groups = products.groups_in(in, transposed)};
 }
 
 Reg row_of_all(KernelBuilder& k, const Problem& p, const kit::TileOrigin& tile, Reg row) {

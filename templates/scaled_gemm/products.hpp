@@ -11,7 +11,7 @@
 // their own; A and D are one matrix each for contiguous groups, and one for each batch otherwise.
 namespace ptxloom::scaled_gemm {
 
-/// Adds `batch`, the vector of groups and `row_weights`, where the problem has them.
+/// Adds `batch`, the vector of groups, and the operands of the epilogue, where the problem has them.
 void add_product_params(kit::Params& params, const Problem& problem);
 /// The sizes for a scheduler. `transposed`: the kernel computes the transpose of D.
 kit::TileProblem tile_problem(const Problem& problem, const kit::ParamRegs& in, bool transposed);

@@ -6,6 +6,7 @@
 #include <limits>
 #include <optional>
 #include <random>
+#include <unordered_map>
 
 #include "ptxloom/numeric.hpp"
 #include "ptxloom/sampling.hpp"
@@ -16,10 +17,17 @@ namespace {
 constexpr std::uint64_t kMostProducts = 1 << 22;  // for all elements of D; of larger problems some are tried
 constexpr std::size_t kMostKept = 1 << 22;        // elements of rows that are not computed
 constexpr double kStep = 32;                      // products that an instruction adds at once
+constexpr std::uint64_t kRun = 128;               // products of fp8 that are promoted at once, at most
+constexpr double kKept = 0x1p-13;                 // of the largest partial sum of fp8, wgmma keeps so much
 
 /// A or B with its scales applied. Rows are counted over all batches.
 class Matrix {
  public:
+  struct Row {
+    std::vector<double> values;
+    std::vector<double> scales;  // of each group, if there are any
+  };
+
   /// `scales` and `zeros` may be null. `rounded`: the type that products of codes and scales are rounded to,
   /// if any.
   Matrix(const Operand& operand, const HostTensor& codes, const HostTensor* scales,
@@ -27,17 +35,35 @@ class Matrix {
       : operand_(operand), codes_(codes), scales_(scales), zeros_(zeros), rounded_(rounded) {
     if (operand.shuffled) layout_.emplace(operand.weights());
   }
-  double at(std::uint64_t row, std::uint64_t column) const {
-    double code = decode(operand_.format.element, code_at(row, column));
-    if (scales_ == nullptr) return code;
-    if (zeros_ != nullptr)
-      code -= double(load_element(u8, zeros_->bytes, scale_at(row, column)) & kZeroPointMask);
-    const Type type = operand_.format.scale;
-    const double value = code * decode(type, load_element(type, scales_->bytes, scale_at(row, column)));
-    return rounded_ ? decode(*rounded_, encode(*rounded_, value)) : value;
+  /// It is decoded once: many elements of D need it.
+  const Row& row(std::uint64_t number) {
+    const auto [place, fresh] = rows_.try_emplace(number);
+    if (fresh) place->second = decoded(number);
+    return place->second;
   }
 
  private:
+  Row decoded(std::uint64_t row) const {
+    Row made;
+    made.values.resize(operand_.k);
+    const std::uint64_t group = operand_.format.block;
+    for (std::uint64_t i = 0; i < operand_.k; ++i) {
+      double value = decode(operand_.format.element, code_at(row, i));
+      if (scales_ != nullptr) {
+        if (i % group == 0) made.scales.push_back(scale(row, i));
+        if (zeros_ != nullptr)
+          value -= double(load_element(u8, zeros_->bytes, scale_at(row, i)) & kZeroPointMask);
+        value *= made.scales.back();
+        if (rounded_) value = decode(*rounded_, encode(*rounded_, value));
+      }
+      made.values[i] = value;
+    }
+    return made;
+  }
+  double scale(std::uint64_t row, std::uint64_t column) const {
+    const Type type = operand_.format.scale;
+    return decode(type, load_element(type, scales_->bytes, scale_at(row, column)));
+  }
   std::uint64_t code_at(std::uint64_t row, std::uint64_t column) const {
     if (operand_.format.element.bits == 6) return padded(row * operand_.ld + column);
     if (!layout_) return load_element(operand_.format.element, codes_.bytes, row * operand_.ld + column);
@@ -68,11 +94,12 @@ class Matrix {
   const HostTensor *scales_, *zeros_;
   std::optional<Type> rounded_;
   std::optional<kit::WeightLayout> layout_;
+  std::unordered_map<std::uint64_t, Row> rows_;
 };
 
-/// Integers times their scales are rounded to the type of A.
+/// Integers times their scales are rounded to the type of A, if that has 16 bits.
 std::optional<Type> rounded_to(const Problem& p) {
-  if (p.b.integers()) return p.a.format.element;
+  if (p.b.integers() && !p.row_scales()) return p.a.format.element;
   return std::nullopt;
 }
 
@@ -81,6 +108,12 @@ const HostTensor* find(std::span<const HostTensor> inputs, std::string_view name
   for (const HostTensor& tensor : inputs)
     if (tensor.plan.name == name) return &tensor;
   return nullptr;
+}
+
+/// An element of a tensor; 0 if there is none.
+double summand(const HostTensor* tensor, std::uint64_t index) {
+  if (tensor == nullptr) return 0;
+  return decode(tensor->plan.type, load_element(tensor->plan.type, tensor->bytes, index));
 }
 
 /// An element of a tensor of f32; 1 if there is none.
@@ -92,12 +125,15 @@ class Reference {
  public:
   Reference(const Problem& p, std::span<const HostTensor> in)
       : p_(p),
-        a_(p.a, in[0], find(in, "scale_a")),
+        a_(p.a, in[0], p.row_scales() ? nullptr : find(in, "scale_a")),
         b_(p.b, in[1], find(in, "scale_b"), find(in, "zero_b"), rounded_to(p)),
         tensor_a_(find(in, "tensor_scale_a")),
         tensor_b_(find(in, "tensor_scale_b")),
+        row_scales_(p.row_scales() ? find(in, "scale_a") : nullptr),
         row_weights_(find(in, "row_weights")),
-        groups_(p.groups == Groups::none ? nullptr : find(in, group_tensor(p)->name)) {}
+        bias_(find(in, "bias")),
+        c_(find(in, "c")),
+        groups_(p.groups == Groups::none ? nullptr : find(in, p.products().tensor()->name)) {}
 
   /// The B that a row of D is a product with, rows counted over all batches; nullopt: it is not computed.
   std::optional<std::uint64_t> batch_of(std::uint64_t row) const {
@@ -114,12 +150,15 @@ class Reference {
   /// `row`: counted over all batches; it is computed.
   Expectation::Point point(std::uint64_t row, std::uint64_t column) const {
     const Sum result = p_.swiglu ? gated(row, column) : sum_of(row, column);
-    const double weight = factor(row_weights_, row), value = result.value * weight;
+    const double weight = factor(row_weights_, row), added = summand(c_, row * p_.ldc + column);
+    const double value = result.value * weight + added;
     const std::uint64_t index = row * p_.ldd + column;
     if (!std::isfinite(value)) return {.index = index, .value = value, .tolerance = 0};
     const double precision = p_.d == bf16 ? 0x1p-8 : p_.d == f16 ? 0x1p-11 : 0x1p-24;
     const double smallest = p_.d == f16 ? 0x1p-25 : 0x1p-133;
-    const double weighing = weight == 1 ? 0 : std::ldexp(std::abs(value), -23) + kLeast;
+    const double weighing = weight == 1 && c_ == nullptr
+                                ? 0
+                                : std::ldexp(std::abs(result.value * weight) + std::abs(added), -22) + kLeast;
     const double tolerance =
         result.error * std::abs(weight) + weighing + std::abs(value) * precision + smallest;
     if (std::abs(value) - tolerance >= infinite())
@@ -140,17 +179,45 @@ class Reference {
   Sum sum_of(std::uint64_t row, std::uint64_t column) const {
     const std::uint64_t batch = *batch_of(row);
     double sum = 0, magnitudes = 0;
+    const Matrix::Row &a = a_.row(row), &b = b_.row(batch * p_.n + column);
     for (std::uint64_t i = 0; i < p_.k; ++i) {
-      const double product = a_.at(row, i) * b_.at(batch * p_.n + column, i);
+      const double product = a.values[i] * b.values[i];
       sum += product;
       magnitudes += std::abs(product);
     }
     // Each instruction cuts its products and the accumulator off 24 bits below the largest of them.
     const double steps = std::ceil(p_.k / kStep);
-    const double error = steps * (kStep + 2) * (std::ldexp(magnitudes, -24) + std::ldexp(1.0, -149));
-    const double scale = factor(tensor_a_, p_.separate() ? batch : 0) * factor(tensor_b_, batch);
-    const double scaling = scale == 1 ? 0 : std::ldexp(std::abs(sum * scale), -22) + kLeast;
-    return {sum * scale, error * std::abs(scale) + scaling};
+    double error = steps * (kStep + 2) * (std::ldexp(magnitudes, -24) + std::ldexp(1.0, -149));
+    if (p_.a.format.element == e4m3 && p_.row_scales()) error += error_of_runs(a, b);
+    const double scale =
+        factor(tensor_a_, p_.separate() ? batch : 0) * factor(tensor_b_, batch) * factor(row_scales_, row);
+    const double bias = summand(bias_, batch * p_.n + column);
+    const double scaling =
+        scale == 1 && bias_ == nullptr ? 0 : std::ldexp(std::abs(sum * scale) + std::abs(bias), -22) + kLeast;
+    return {sum * scale + bias, error * std::abs(scale) + scaling};
+  }
+
+  /// What the tensor cores drop of fp8 products: each is cut off towards zero. Of a group whose scale is
+  /// below 2^-14 of the largest in its run, what e4m3 does not have is rounded.
+  double error_of_runs(const Matrix::Row& a, const Matrix::Row& b) const {
+    double error = 0;
+    for (std::uint64_t begin = 0; begin < p_.k; begin += kRun) {
+      const std::uint64_t end = std::min<std::uint64_t>(p_.k, begin + kRun), group = p_.b.format.block;
+      double sum = 0, low = 0, high = 0, term = 0, largest = 0;
+      int lean = 0;  // positive minus negative products
+      for (std::uint64_t i = begin; i < end; ++i) {
+        const double product = a.values[i] * b.values[i];
+        lean += (product > 0 ? 1 : 0) - (product < 0 ? 1 : 0);
+        sum += product;
+        low = std::min(low, sum), high = std::max(high, sum), term = std::max(term, std::abs(product));
+        largest = std::max(largest, b.scales[i / group]);
+      }
+      const double steps = static_cast<double>(kRun) / kStep + 4;
+      error += (4 * steps + std::abs(lean)) * std::max(high - low, term) * kKept;
+      for (std::uint64_t i = begin; !p_.b.integers() && i < end; ++i)
+        if (b.scales[i / group] < largest * 0x1p-14) error += std::abs(a.values[i]) * largest * 0x1p-16;
+    }
+    return error;
   }
 
   /// silu(gate) * value. The slope of silu is at most 1.1; the approximations that it is made of are good to
@@ -171,8 +238,9 @@ class Reference {
   }
 
   const Problem& p_;
-  Matrix a_, b_;
-  const HostTensor *tensor_a_, *tensor_b_, *row_weights_, *groups_;  // null: there is none
+  mutable Matrix a_, b_;
+  const HostTensor *tensor_a_, *tensor_b_, *row_scales_, *row_weights_, *bias_, *c_,
+      *groups_;  // null: there is none
 };
 
 }  // namespace

@@ -15,13 +15,9 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "bench.hpp"
 #include "copy_kernel.hpp"
-#include "ptxloom/runner.hpp"
 #include "ptxloom/templates.hpp"
-#include "ptxloom/tuner.hpp"
-#include "session_measurer.hpp"
-#include "tune/bench.hpp"
+#include "task_bench.hpp"
 
 using namespace ptxloom;
 using namespace ptxloom::bench;
@@ -70,19 +66,14 @@ std::vector<Case> all_cases() {
   return all;
 }
 
-/// Inputs whose rows are drawn once and then repeated: drawing 100 million numbers takes longer than timing.
+/// Inputs whose rows are drawn once and then repeated.
 std::vector<HostTensor> inputs_of(const Template& kernel_template, const Settings& problem) {
   Settings drawn = problem;
   drawn["rows"] = std::to_string(std::min<std::uint64_t>(std::stoull(problem.at("rows")), kDrawnRows));
   std::vector<HostTensor> all = kernel_template.inputs(kernel_template.problem(drawn), 1);
   const std::vector<TensorPlan> plans = kernel_template.tensors(problem);
-  for (HostTensor& tensor : all) {
-    tensor.plan = *std::ranges::find(plans, tensor.plan.name, &TensorPlan::name);
-    const std::vector<std::byte> once = tensor.bytes;
-    while (tensor.bytes.size() < tensor.plan.bytes())
-      tensor.bytes.insert(tensor.bytes.end(), once.begin(), once.end());
-    tensor.bytes.resize(tensor.plan.bytes());
-  }
+  for (HostTensor& tensor : all)
+    tensor = repeated(tensor, *std::ranges::find(plans, tensor.plan.name, &TensorPlan::name));
   return all;
 }
 
@@ -105,27 +96,10 @@ tune::Task copy_task(std::uint64_t bytes) {
   TensorPlan x{.name = "x", .type = u32, .shape = {words}}, y = x;
   y.name = "y";
   y.role = TensorPlan::Role::out;
-  HostTensor from =
+  const HostTensor drawn =
       random_tensor({.name = "x", .type = u32, .shape = {std::min(words, kDrawnRows << 10)}}, 2);
-  const std::vector<std::byte> once = from.bytes;
-  while (from.bytes.size() < 4 * words) from.bytes.insert(from.bytes.end(), once.begin(), once.end());
-  from.bytes.resize(4 * words);
-  from.plan = x;
-  return {.tensors = {std::move(from), {y, std::vector<std::byte>(4 * words)}}, .expected = {}};
+  return {.tensors = {repeated(drawn, x), {y, std::vector<std::byte>(4 * words)}}, .expected = {}};
 }
-
-std::string words_of(const Settings& settings) {
-  std::string text;
-  for (const auto& [name, value] : settings) text += fmt::format(" {}={}", name, value);
-  return text;
-}
-
-/// One of the kernels that are timed in turns.
-struct Turn {
-  tune::Bench* bench;
-  std::unique_ptr<tune::Bench::Loaded> loaded;
-  std::vector<double> us = {};
-};
 
 class Measurement {
  public:
@@ -134,50 +108,38 @@ class Measurement {
         seconds_(seconds),
         data_(data),
         template_(Templates().find(what.name)),
-        what_(tunable(ctx, template_, {.problem = what.problem})),
-        task_(task_of(template_, what_.problem)),
-        bench_(tune::make_gpu_bench(ctx.device_context(), task_)) {
-    for (const HostTensor& tensor : task_.tensors) bytes_ += tensor.plan.bytes();
+        bench_(ctx, tunable(ctx, template_, {.problem = what.problem}),
+               task_of(template_, template_.problem(what.problem))) {
+    for (const HostTensor& tensor : bench_.task().tensors) bytes_ += tensor.plan.bytes();
   }
 
   /// A row of the table.
   void run() {
-    const Settings tuned = seconds_ > 0 ? searched() : what_.standard;
-    require_correct(what_.standard);
+    const Settings& standard = bench_.what().standard;
+    const Settings tuned = seconds_ > 0 ? searched() : standard;
+    std::vector<Turn> turns;
+    turns.emplace_back("default", bench_.bench(), bench_.load(standard));
+    turns.emplace_back("tuned", bench_.bench(), bench_.load(tuned));
+    bench_.require_correct(*bench_.load(standard));
     const tune::Task to_copy = copy_task(bytes_);  // the bench refers to it
     const auto copies = tune::make_gpu_bench(ctx_.device_context(), to_copy);
-    std::vector<Turn> turns;
-    turns.push_back({bench_.get(), load(what_.standard)});
-    turns.push_back({bench_.get(), load(tuned)});
     for (const std::uint32_t loads : kCopyLoads)
-      turns.push_back({copies.get(), copies->load(copy_candidate(ctx_, bytes_ / 2, loads))});
-    for (int i = 0; i < kTurns; ++i)
-      for (Turn& turn : turns) turn.us.push_back(turn.bench->time_us(*turn.loaded));
-    double copy = median(turns[2].us);
-    for (std::size_t i = 3; i < turns.size(); ++i) copy = std::min(copy, median(turns[i].us));
-    print_row(copy, median(turns[0].us), median(turns[1].us), tuned);
+      turns.emplace_back("copy", *copies, copies->load(copy_candidate(ctx_, bytes_ / 2, loads)));
+    time_in_turns(turns, kTurns);
+    print_row(median_us(turns, "copy"), median_us(turns, "default"), median_us(turns, "tuned"), tuned);
   }
 
  private:
   Settings searched() {
-    const tune::Admissible space = tune::admit(what_.space, ctx_.target());
-    SessionMeasurer measurer(*bench_, task_);
-    std::vector<Settings> first = {what_.standard};
-    first.insert(first.end(), what_.promising.begin(), what_.promising.end());
-    const tune::SearchResult found =
-        tune::search(space, ctx_.target(), what_.make, &ctx_.linker(), measurer,
-                     {.budget = {.seconds = seconds_}, .first = first, .device = ctx_.device()});
-    if (found.fault) throw Error(ErrorKind::refused, {*found.fault});
+    const tune::SearchResult found = bench_.search(seconds_);
     for (const tune::Measurement& one : found.candidates) record(one);
     data_.flush();
-    if (found.best() == nullptr)
-      throw Error(ErrorKind::refused, "no-correct-candidate", "nothing was correct");
     return found.best()->config;
   }
 
   void record(const tune::Measurement& one) {
-    nlohmann::json line = {{"template", what_.name},
-                           {"problem", what_.problem},
+    nlohmann::json line = {{"template", bench_.what().name},
+                           {"problem", bench_.what().problem},
                            {"config", one.config},
                            {"us", one.problem ? nlohmann::json() : nlohmann::json(one.time_us)}};
     if (one.problem) line["why"] = one.problem->message;
@@ -185,32 +147,13 @@ class Measurement {
     data_ << line.dump() << '\n';
   }
 
-  std::unique_ptr<tune::Bench::Loaded> load(const Settings& config) {
-    tune::Candidate candidate = what_.make(config);
-    candidate.cubin = ctx_.linker().link(candidate.ptx, {.target = std::string(ctx_.target().name())}).cubin;
-    candidate.ptx.clear();
-    return bench_->load(candidate);
-  }
-
-  void require_correct(const Settings& config) {
-    const std::unique_ptr<tune::Bench::Loaded> loaded = load(config);
-    const Verdict verdict = verify_run(task_.expected, [&](std::byte poison) {
-      bench_->prepare(poison);
-      bench_->run(*loaded);
-      for (std::size_t i = 0; i < task_.tensors.size(); ++i)
-        if (task_.tensors[i].plan.role == TensorPlan::Role::out) bench_->read(i, task_.tensors[i].bytes);
-      return std::span<const HostTensor>(task_.tensors);
-    });
-    if (!verdict.ok()) throw Error(ErrorKind::refused, "wrong-result", verdict.first);
-  }
-
   void print_row(double copy, double standard, double tuned, const Settings& config) const {
     const auto rate = [&](double us) { return 1e-6 * static_cast<double>(bytes_) / us; };
-    const Settings& p = what_.problem;
+    const Settings& p = bench_.what().problem;
     const std::string group = p.contains("group") ? " " + p.at("group") : "";
     fmt::print("| {} | {} | {}{} | {}x{} | {:.2f} | {:.2f} | {:.2f} | {:.3f} | {:.3f} |{} |{} |\n",
-               what_.name, p.at("format"), p.at("scales"), group, p.at("rows"), p.at("n"), rate(copy),
-               rate(standard), rate(tuned), copy / standard, copy / tuned, words_of(what_.standard),
+               bench_.what().name, p.at("format"), p.at("scales"), group, p.at("rows"), p.at("n"), rate(copy),
+               rate(standard), rate(tuned), copy / standard, copy / tuned, words_of(bench_.what().standard),
                words_of(config));
     std::fflush(stdout);
   }
@@ -219,9 +162,7 @@ class Measurement {
   double seconds_;
   std::ofstream& data_;
   const Template& template_;
-  Tunable what_;
-  tune::Task task_;
-  std::unique_ptr<tune::Bench> bench_;
+  TaskBench bench_;
   std::uint64_t bytes_ = 0;
 };
 

@@ -8,13 +8,9 @@
 // elements.
 #include <fmt/format.h>
 
-#include "bench.hpp"
 #include "copy_kernel.hpp"
-#include "ptxloom/runner.hpp"
 #include "ptxloom/templates.hpp"
-#include "ptxloom/tuner.hpp"
-#include "session_measurer.hpp"
-#include "tune/bench.hpp"
+#include "task_bench.hpp"
 
 using namespace ptxloom;
 using namespace ptxloom::bench;
@@ -23,52 +19,26 @@ namespace {
 
 constexpr int kTurns = 11;
 
-struct Runner {
-  std::string name;
-  std::unique_ptr<tune::Bench::Loaded> loaded;
-  std::vector<double> us = {};
-};
-
-std::string words_of(const Settings& settings) {
-  std::string text;
-  for (const auto& [name, value] : settings) text += fmt::format(" {}={}", name, value);
-  return text;
-}
-
 void measure(const Context& ctx, const Settings& words, double seconds) {
   const Template& rowwise = Templates().find("rowwise");
-  const Tunable what = tunable(ctx, rowwise, {.problem = words});
-  const tune::Task task = what.task();
-  const auto bench = tune::make_gpu_bench(ctx.device_context(), task);
-  const tune::Admissible space = tune::admit(what.space, ctx.target());
-  SessionMeasurer measurer(*bench, task);
-  std::vector<Settings> first = {what.standard};
-  first.insert(first.end(), what.promising.begin(), what.promising.end());
-  const tune::SearchResult found =
-      tune::search(space, ctx.target(), what.make, &ctx.linker(), measurer,
-                   {.budget = {.seconds = seconds}, .first = first, .device = ctx.device()});
-  if (found.fault) throw Error(ErrorKind::refused, {*found.fault});
-  if (found.best() == nullptr) throw Error(ErrorKind::refused, "no-correct-candidate", "nothing was correct");
-  const auto load = [&](const Settings& config) {
-    const Specialised made = specialise(ctx, rowwise, what.problem, config);
-    const auto cubin = made.kernels.front().cubin();
-    return bench->load({.ptx = {}, .cubin = {cubin.begin(), cubin.end()}, .launches = made.launches});
-  };
-  std::vector<Runner> runners;
-  runners.push_back({"default", load(what.standard)});
-  runners.push_back({"tuned", load(found.best()->config)});
-  const std::uint64_t bytes = task.tensors.front().plan.bytes();
+  Tunable what = tunable(ctx, rowwise, {.problem = words});
+  tune::Task task = what.task();
+  TaskBench bench(ctx, std::move(what), std::move(task));
+  const Settings &standard_config = bench.what().standard,
+                 tuned_config = bench.search(seconds).best()->config;
+  std::vector<Turn> turns;
+  turns.emplace_back("default", bench.bench(), bench.load(standard_config));
+  turns.emplace_back("tuned", bench.bench(), bench.load(tuned_config));
+  const std::uint64_t bytes = bench.task().tensors.front().plan.bytes();
   for (const std::uint32_t loads : kCopyLoads)
-    runners.push_back({"copy", bench->load(copy_candidate(ctx, bytes, loads))});
-  for (int turn = 0; turn < kTurns; ++turn)
-    for (Runner& runner : runners) runner.us.push_back(bench->time_us(*runner.loaded));
-  double copy = median(runners[2].us);
-  for (std::size_t i = 3; i < runners.size(); ++i) copy = std::min(copy, median(runners[i].us));
-  const double standard = median(runners[0].us), tuned = median(runners[1].us);
+    turns.emplace_back("copy", bench.bench(), bench.bench().load(copy_candidate(ctx, bytes, loads)));
+  time_in_turns(turns, kTurns);
+  const double copy = median_us(turns, "copy"), standard = median_us(turns, "default"),
+               tuned = median_us(turns, "tuned");
   const auto rate = [&](double us) { return 2e-6 * static_cast<double>(bytes) / us; };
   fmt::print("| {} | {}x{} | {:.2f} | {:.2f} | {:.2f} | {:.3f} | {:.3f} |{} |{} |\n", words.at("op"),
              words.at("rows"), words.at("n"), rate(copy), rate(standard), rate(tuned), copy / standard,
-             copy / tuned, words_of(found.best()->config), words_of(what.standard));
+             copy / tuned, words_of(tuned_config), words_of(standard_config));
   std::fflush(stdout);
 }
 

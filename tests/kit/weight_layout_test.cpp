@@ -117,3 +117,49 @@ TEST_CASE("weight layout: rows with a pitch, and buffers that are too small") {
   CHECK_THROWS_AS(kit::WeightLayout(s8, 3, 5), Error);
   CHECK_THROWS_AS(kit::WeightLayout(s4, 0, 5), Error);
 }
+
+TEST_CASE("weight layout: beside 8 bits two words have the registers of a fragment") {
+  Layout map;
+  for (const Variant& one : kit_test::specs()->match("wgmma.mma_async.sync.aligned.m64n8k32.f32.e4m3.e4m3"))
+    if (one.operand("A").registers() == 4) map = layout(one, "A");
+  REQUIRE(map.registers == 4);
+  for (const Type type : {s4, e2m1}) {
+    const kit::WeightLayout weights(type, 200, 330, e4m3);
+    REQUIRE(weights.bytes() == 4 * 6 * 2048);
+    std::set<std::uint64_t> places;
+    for (std::uint64_t row = 0; row < 200; ++row)
+      for (std::uint64_t k = 0; k < 330; ++k) {
+        const auto place = map.find(static_cast<int>(row % 64), static_cast<int>(k % 32));
+        REQUIRE(place);
+        const std::uint64_t bit = weights.bit(row, k, 0), in_tile = bit % (2048 * 8);
+        const auto reg = static_cast<std::uint64_t>(place->reg),
+                   byte = static_cast<std::uint64_t>(place->bit) / 8;
+        REQUIRE(bit / (2048 * 8) == row / 64 * 6 + k / 64);
+        REQUIRE(in_tile / 128 == static_cast<std::uint64_t>(place->lane));
+        REQUIRE(in_tile % 128 / 32 == k % 64 / 32 * 2 + reg / 2);
+        REQUIRE(in_tile % 32 == reg % 2 * 16 + byte * 4);
+        if (type == e2m1) REQUIRE(weights.bit(row, k, 3) % 32 == 8 * byte + (reg % 2 == 0 ? 7 : 3));
+        for (int i = 0; i < 4; ++i) places.insert(weights.bit(row, k, i));
+      }
+    CHECK(places.size() == std::size_t{200 * 330 * 4});
+  }
+  CHECK_THROWS_AS(kit::WeightLayout(s4, 3, 5, f32), Error);
+  CHECK_THROWS_AS(kit::WeightLayout(e2m1, 3, 5, s8), Error);
+}
+
+TEST_CASE("weight layout: beside s8 a mask makes 16 times the integers of a register") {
+  const kit::WeightLayout weights(s4, 64, 64, s8), selectors(s4, 64, 64, e4m3);
+  std::vector<std::byte> plain = random_bytes(64 * 32), shuffled(weights.bytes());
+  kit::shuffle_weights(weights, plain, 64, shuffled);
+  // Thread 37 has rows 17 and 25, and of the second 16 elements of k those from 20 on.
+  std::uint32_t word = 0;
+  std::memcpy(&word, shuffled.data() + 37 * 16 + 4, 4);
+  for (std::uint64_t j = 0; j < 4; ++j) {
+    const auto code = [&](std::uint64_t row) {
+      return static_cast<std::uint32_t>(load_element(s4, plain, row * 64 + 20 + j)) & 0xf;
+    };
+    CHECK((word << 4 >> 8 * j & 0xf0) == code(17) << 4);
+    CHECK((word >> 8 * j & 0xf0) == code(25) << 4);
+  }
+  CHECK(weights.bit(17, 20, 0) / 32 == selectors.bit(17, 20, 0) / 32);
+}

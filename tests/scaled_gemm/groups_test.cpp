@@ -29,7 +29,9 @@ struct Formats {
 };
 constexpr std::array kAll = {Formats{"bf16", "s4", "sm_90a"},      Formats{"bf16", "nvfp4", "sm_90a"},
                              Formats{"f16", "u4", "sm_80"},        Formats{"bf16", "nvfp4", "sm_80"},
-                             Formats{"nvfp4", "nvfp4", "sm_120a"}, Formats{"mxfp8_e4m3", "mxfp4", "sm_120a"}};
+                             Formats{"nvfp4", "nvfp4", "sm_120a"}, Formats{"mxfp8_e4m3", "mxfp4", "sm_120a"},
+                             Formats{"e4m3", "mxfp4", "sm_90a"},   Formats{"e4m3", "s4", "sm_89"},
+                             Formats{"s8", "s4", "sm_90a"}};
 
 Settings of(const Formats& formats) {
   return {{"format_a", formats.a}, {"format_b", formats.b}, {"d", "f32"}};

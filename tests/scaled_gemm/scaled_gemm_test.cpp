@@ -53,26 +53,41 @@ std::vector<double> elements_of(const RunResult& run, std::size_t operand) {
 }
 
 /// D by the textbook, with the tests' own decoding. Each group of k has a scale of A and one of B.
-double product(const RunResult& run, std::size_t row, std::size_t column) {
-  const auto size = [&](const char* name) { return std::stoull(run.kernel.problem.at(name)); };
-  const bool nv = run.kernel.problem.at("format_a") == "nvfp4";
-  const std::size_t length = nv ? 16 : 32, groups = (size("k") + length - 1) / length;
-  static thread_local std::vector<double> a, b, scale_a, scale_b;
-  static thread_local double factor;
-  if (row == 0 && column == 0) {
-    a = elements_of(run, 0), b = elements_of(run, 1);
-    scale_a = values_of(run.tensors[2]), scale_b = values_of(run.tensors[3]);
-    factor = nv ? values_of(run.tensors[4])[0] * values_of(run.tensors[5])[0] : 1;
+class Products {
+ public:
+  explicit Products(const RunResult& run)
+      : k_(size(run, "k")),
+        lda_(size(run, "lda")),
+        ldb_(size(run, "ldb")),
+        a_(elements_of(run, 0)),
+        b_(elements_of(run, 1)),
+        scale_a_(values_of(run.tensors[2])),
+        scale_b_(values_of(run.tensors[3])) {
+    if (run.kernel.problem.at("format_a") != "nvfp4") return;
+    length_ = 16;
+    factor_ = values_of(run.tensors[4])[0] * values_of(run.tensors[5])[0];
   }
-  double sum = 0;
-  for (std::size_t group = 0; group < groups; ++group) {
-    double part = 0;
-    for (std::size_t i = length * group; i < std::min<std::size_t>(size("k"), length * group + length); ++i)
-      part += a[row * size("lda") + i] * b[column * size("ldb") + i];
-    sum += part * scale_a[row * groups + group] * scale_b[column * groups + group];
+  double at(std::size_t row, std::size_t column) const {
+    const std::size_t groups = (k_ + length_ - 1) / length_;
+    double sum = 0;
+    for (std::size_t group = 0; group < groups; ++group) {
+      double part = 0;
+      for (std::size_t i = length_ * group; i < std::min(k_, length_ * group + length_); ++i)
+        part += a_[row * lda_ + i] * b_[column * ldb_ + i];
+      sum += part * scale_a_[row * groups + group] * scale_b_[column * groups + group];
+    }
+    return sum * factor_;
   }
-  return sum * factor;
-}
+
+ private:
+  static std::size_t size(const RunResult& run, const char* name) {
+    return std::stoull(run.kernel.problem.at(name));
+  }
+
+  std::size_t k_, lda_, ldb_, length_ = 32;
+  std::vector<double> a_, b_, scale_a_, scale_b_;
+  double factor_ = 1;
+};
 
 RunResult run(const Settings& problem, const Settings& config = {}, const std::vector<HostTensor>& in = {}) {
   INFO("problem " << test::words(problem) << ", config " << test::words(config) << ", seed "
@@ -86,15 +101,17 @@ RunResult run(const Settings& problem, const Settings& config = {}, const std::v
   const auto size = [&](const char* name) { return std::stoull(result.kernel.problem.at(name)); };
   CHECK(result.verdict.checked >= size("m") * size("n"));
   const std::vector<double> d = values_of(result.tensors.back());
-  const double precision = result.kernel.problem.at("d") == "f32" ? 1e-5 : 1e-2;
-  for (std::size_t row = 0; row < size("m"); ++row)
-    for (std::size_t column = 0; column < size("n"); ++column) {
-      const double got = d[row * size("ldd") + column], wanted = product(result, row, column);
+  const double precision = result.kernel.problem.at("d") == "f32" ? 1e-5 : 1e-2, terms = double(size("k"));
+  const std::size_t m = size("m"), n = size("n"), ldd = size("ldd");
+  const Products products(result);
+  for (std::size_t row = 0; row < m; ++row)
+    for (std::size_t column = 0; column < n; ++column) {
+      const double got = d[row * ldd + column], wanted = products.at(row, column);
       INFO("d[" << row << ", " << column << "]");
       if (std::isnan(wanted))
         REQUIRE(std::isnan(got));
       else
-        REQUIRE(std::abs(got - wanted) <= precision * (std::abs(wanted) + double(size("k"))));
+        REQUIRE(std::abs(got - wanted) <= precision * (std::abs(wanted) + terms));
     }
   return result;
 }

@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <random>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -36,7 +37,9 @@ class Case {
   explicit Case(const Settings& given)
       : problem_(scaled_gemm().problem(given)),
         plans_(scaled_gemm().tensors(problem_)),
-        layout_(element_of(problem_.at("format_b")), size("n"), size("k")),
+        layout_(element_of(problem_.at("format_b")), size("n"), size("k"), plans_[0].type),
+        k_(size("k")),
+        group_(size("group")),
         random_(Catch::getSeed()) {
     // Not a multiple of the pitch: an odd k ends in the middle of a byte.
     weights_ = noise(size("n") * pitch() / 2);
@@ -47,19 +50,27 @@ class Case {
           test::narrow::encode(scale(), std::ldexp(1 + uniform(), -static_cast<int>(random_() % 4))));
     if (zero_points()) zeros_ = noise(size("n") * groups());
     if (problem_.at("format_b") == "nvfp4") tensor_scale_ = static_cast<float>(0.01 + uniform());
+    if (bytes())
+      for (std::size_t i = 0; i < size("m"); ++i)
+        row_scales_.push_back(
+            static_cast<float>(std::ldexp(1 + uniform(), -static_cast<int>(random_() % 9))));
     activations_ = noise(plans_[0].bytes());
-    const std::size_t lda = size("lda");
-    for (std::size_t i = 0; i < size("m") * lda; ++i) {
-      const double value = i % lda < size("k") ? 2 * uniform() - 1 : std::nan("");
-      test::narrow::store(plans_[0].type, activations_, i, test::narrow::encode(plans_[0].type, value));
+    const std::size_t lda = size("lda"), m = size("m");
+    for (std::size_t i = 0; i < m * lda; ++i) {
+      const double value = i % lda < k_ ? activation() : std::nan("");
+      if (i % lda < k_ || plans_[0].type != s8)
+        test::narrow::store(plans_[0].type, activations_, i, test::narrow::encode(plans_[0].type, value));
     }
   }
 
   std::size_t size(const char* name) const { return std::stoull(problem_.at(name)); }
-  std::size_t groups() const { return (size("k") + size("group") - 1) / size("group"); }
-  Type scale() const { return plans_[2].type; }
+  std::size_t groups() const { return (k_ + group_ - 1) / group_; }
+  bool bytes() const { return plans_[0].type.bits == 8; }  ///< rows of A have a scale each
+  const TensorPlan& scale_plan() const { return plans_[bytes() ? 3 : 2]; }
+  Type scale() const { return scale_plan().type; }
   bool zero_points() const { return layout_.element() == u4; }
   void set_tensor_scale(float scale) { tensor_scale_ = scale; }
+  double row_scale(std::size_t row) const { return row_scales_.at(row); }
 
   void set_weight(std::size_t row, std::size_t k, unsigned code) {
     test::narrow::store(layout_.element(), weights_, row * pitch() + k, code);
@@ -72,8 +83,25 @@ class Case {
                         test::narrow::encode(plans_[0].type, value));
   }
 
-  /// Runs and compares each element of D. Integers times scales are rounded to the type of A.
+  /// Runs and compares each element of D. Integers times scales are rounded to the type of A, if that has 16
+  /// bits.
   std::vector<double> run(const Settings& config = {}, const std::string& target = "sm_90a") {
+    const std::vector<double> d = values(config, target);
+    INFO("problem " << test::words(problem_) << ", config " << test::words(config) << ", seed "
+                    << Catch::getSeed());
+    decode_operands();
+    const std::size_t m = size("m"), n = size("n"), ldd = size("ldd");
+    for (std::size_t row = 0; row < m; ++row)
+      for (std::size_t column = 0; column < n; ++column) {
+        INFO("d[" << row << ", " << column << "]");
+        require_close(d[row * ldd + column], std::span(a_).subspan(row * k_, k_),
+                      std::span(b_).subspan(column * k_, k_));
+      }
+    return d;
+  }
+
+  /// Runs, compared with the template's reference alone.
+  std::vector<double> values(const Settings& config = {}, const std::string& target = "sm_90a") {
     INFO("problem " << test::words(problem_) << ", config " << test::words(config) << ", seed "
                     << Catch::getSeed());
     const RunResult result = run_template(executor_of(target), scaled_gemm(),
@@ -81,23 +109,16 @@ class Case {
     INFO("all parameters " << test::words(result.kernel.config));
     CHECK(result.verdict.first.empty());
     REQUIRE(result.verdict.ok());
-    decode_operands();
-    const std::vector<double> d = test::narrow::values(plans_.back().type, result.tensors.back().bytes);
-    for (std::size_t row = 0; row < size("m"); ++row)
-      for (std::size_t column = 0; column < size("n"); ++column) {
-        INFO("d[" << row << ", " << column << "]");
-        require_close(d[row * size("ldd") + column], row, column);
-      }
-    return d;
+    return test::narrow::values(plans_.back().type, result.tensors.back().bytes);
   }
 
   double weight(std::size_t row, std::size_t k) const {
     double code = test::narrow::decode(layout_.element(),
                                        test::narrow::load(layout_.element(), weights_, row * pitch() + k));
-    const std::size_t group = row * groups() + k / size("group");
+    const std::size_t group = row * groups() + k / group_;
     if (zero_points()) code -= std::to_integer<int>(zeros_[group] & std::byte{0x7f});
     const double value = code * test::narrow::decode(scale(), test::narrow::load(scale(), scales_, group));
-    if (layout_.element() == e2m1) return value * tensor_scale_;
+    if (layout_.element() == e2m1 || bytes()) return value * tensor_scale_;
     return test::narrow::decode(plans_[0].type, test::narrow::encode(plans_[0].type, value));
   }
 
@@ -105,7 +126,13 @@ class Case {
   static Type element_of(const std::string& format) {
     return format == "s4" ? s4 : format == "u4" ? u4 : e2m1;
   }
-  std::size_t pitch() const { return size("k") + size("k") % 2 + 6; }
+  std::size_t pitch() const { return k_ + k_ % 2 + 6; }
+  /// Of e4m3, whose sums have 13 bits, small integers: all products are exact.
+  double activation() {
+    if (plans_[0].type == s8) return static_cast<double>(random_() % 256) - 128;
+    if (bytes()) return static_cast<double>(random_() % 5) - 2;
+    return 2 * uniform() - 1;
+  }
   double uniform() { return std::uniform_real_distribution<double>()(random_); }
   std::vector<std::byte> noise(std::size_t bytes) {
     std::vector<std::byte> made(bytes);
@@ -116,19 +143,20 @@ class Case {
   /// The values of A and B, row by row.
   void decode_operands() {
     a_.clear(), b_.clear();
-    for (std::size_t row = 0; row < size("m"); ++row)
-      for (std::size_t k = 0; k < size("k"); ++k)
-        a_.push_back(test::narrow::decode(
-            plans_[0].type, test::narrow::load(plans_[0].type, activations_, row * size("lda") + k)));
-    for (std::size_t row = 0; row < size("n"); ++row)
-      for (std::size_t k = 0; k < size("k"); ++k) b_.push_back(weight(row, k));
+    const std::size_t m = size("m"), n = size("n"), lda = size("lda");
+    for (std::size_t row = 0; row < m; ++row)
+      for (std::size_t k = 0; k < k_; ++k)
+        a_.push_back((row_scales_.empty() ? 1.0 : double(row_scales_[row])) *
+                     test::narrow::decode(plans_[0].type,
+                                          test::narrow::load(plans_[0].type, activations_, row * lda + k)));
+    for (std::size_t row = 0; row < n; ++row)
+      for (std::size_t k = 0; k < k_; ++k) b_.push_back(weight(row, k));
   }
 
-  void require_close(double got, std::size_t row, std::size_t column) const {
+  void require_close(double got, std::span<const double> a, std::span<const double> b) const {
     double sum = 0, magnitude = 0;
-    const std::size_t depth = a_.size() / size("m");
-    for (std::size_t k = 0; k < depth; ++k) {
-      const double product = a_[row * depth + k] * b_[column * depth + k];
+    for (std::size_t k = 0; k < a.size(); ++k) {
+      const double product = a[k] * b[k];
       sum += product, magnitude += std::abs(product);
     }
     if (std::isnan(sum)) {
@@ -141,12 +169,13 @@ class Case {
       return;
     }
     const double precision = plans_.back().type == f32 ? 0 : plans_.back().type == f16 ? 0x1p-11 : 0x1p-8;
-    REQUIRE(std::abs(got - sum) <= precision * std::abs(sum) + 1e-5 * magnitude + 0x1p-24 * precision);
+    REQUIRE(std::abs(got - sum) <=
+            precision * std::abs(sum) + 1e-5 * magnitude + 0x1p-24 * precision + 0x1p-148);
   }
 
   /// What is filled up holds noise, which is NaN and infinity in places.
   std::vector<HostTensor> inputs() {
-    HostTensor b{plans_[1], noise(plans_[1].bytes())}, scales{plans_[2], noise(plans_[2].bytes())};
+    HostTensor b{plans_[1], noise(plans_[1].bytes())}, scales{scale_plan(), noise(scale_plan().bytes())};
     for (std::byte& byte : scales.bytes) byte |= std::byte{0x7f};
     const auto merge = [](std::vector<std::byte>& into, const std::vector<std::byte>& real,
                           const std::vector<std::byte>& mask) {
@@ -169,6 +198,10 @@ class Case {
     merge(b.bytes, shuffled(weights_), shuffled(ones(weights_)));
     merge(scales.bytes, shuffled_groups(scale(), scales_), shuffled_groups(scale(), ones(scales_)));
     std::vector<HostTensor> all{{plans_[0], activations_}, b, scales};
+    if (bytes()) {
+      all.push_back({plans_[2], std::vector<std::byte>(plans_[2].bytes())});
+      std::memcpy(all.back().bytes.data(), row_scales_.data(), all.back().bytes.size());
+    }
     if (problem_.at("format_b") == "nvfp4") {
       all.push_back({plans_[3], std::vector<std::byte>(sizeof(float))});
       std::memcpy(all.back().bytes.data(), &tensor_scale_, sizeof(float));
@@ -182,8 +215,10 @@ class Case {
   Settings problem_;
   std::vector<TensorPlan> plans_;
   kit::WeightLayout layout_;
+  std::size_t k_, group_;
   std::mt19937_64 random_;
   std::vector<std::byte> weights_, scales_, zeros_, activations_;
+  std::vector<float> row_scales_;  // of A
   float tensor_scale_ = 1;
   std::vector<double> a_, b_;
 };

@@ -8,20 +8,32 @@
 #include "ptxloom/type.hpp"
 
 /// \file
-/// The order of 4-bit weights in memory from which a warpgroup reads operand A of wgmma m64k16 without moving
-/// data between threads. Weights are n rows of k elements. A tile is 64 rows x 64 elements of k, 2048 bytes:
-/// thread t of the warpgroup has the 16 bytes from 16 t on, a 32-bit word for each 16 elements of k. Tiles
-/// follow each other along k, then along n:
+/// The order of 4-bit weights in memory from which a warpgroup reads operand A of wgmma, m64k16 beside
+/// activations of 16 bits or m64k32 beside those of 8, without moving data between threads. Weights are n
+/// rows of k elements. A tile is 64 rows x 64 elements of k, 2048 bytes: thread t of the warpgroup has the 16
+/// bytes from 16 t on, a 32-bit word for each 16 elements of k. Tiles follow each other along k, then along
+/// n:
 ///
 ///     rows 0-63     | tile 0 | tile 1 | tile 2 | tile 3 |        k is filled up to a multiple of 128,
 ///     rows 64-127   | tile 4 | tile 5 | tile 6 | tile 7 |        n to one of 64
 ///
-/// A word has the four registers of the thread's fragment. Register r has two elements, adjacent in k: the
-/// first in bits 0-15 of the word, the second in bits 16-31. Which four bits of a half depends on the type:
+/// 16 bits: a word has the four registers of the thread's fragment. Register r has two elements, adjacent in
+/// k: the first in bits 0-15 of the word, the second in bits 16-31. Which four bits of a half depends on the
+/// type:
 ///
 ///     s4, u4  register r: bits 4 r to 4 r + 3
 ///     e2m1    register 0: bits 6 7 8 and the sign in 15; 1: bits 3 4 5 and 12; 2: bits 0 1 2 and 13;
 ///             3: bits 9 10 11 and 14. So one shift and one mask make the exponent and mantissa of a bf16.
+///
+/// 8 bits: two words have the four registers, registers 0 and 1 (rows r and r + 8) in the first one. A
+/// register has four elements, adjacent in k. Beside floats those of the word's first register are selectors
+/// of prmt in its low half, and those of the second in its high half; beside integers they are the low and
+/// high halves of bytes:
+///
+///     s4, u4  element j: bits 4 j to 4 j + 3 of the half; beside integers bits 8 j to 8 j + 3 of the
+///             word, or 8 j + 4 to 8 j + 7 for the second register
+///     e2m1    exponent and mantissa: bits 4 j to 4 j + 2 of the half; the sign in bit 8 j + 7 of the
+///             word, or 8 j + 3 for the second register
 ///
 /// Scales, and other values that groups of k share, are in the same order: 64 values for each group and tile
 /// row, for a thread's rows r and r + 8 side by side. The values of a group follow those of the one before.
@@ -40,12 +52,15 @@ class WeightLayout {
   static constexpr int kThreadBytes = 16;  ///< of a tile, for each thread of a warpgroup
   static constexpr int kTileBytes = kTileRows * kTileDepth / 2;  ///< of a tile
 
-  /// Throws Error(usage, "bad-weights") for a type other than s4, u4 and e2m1, and for sizes of zero.
-  WeightLayout(Type element, std::uint64_t rows, std::uint64_t depth);
+  /// `activations`: what the weights are multiplied by: bf16 or f16; e4m3 or e5m2; or s8, beside s4 and u4.
+  /// Throws Error(usage, "bad-weights") for other types of them, for a type other than s4, u4 and e2m1, and
+  /// for sizes of zero.
+  WeightLayout(Type element, std::uint64_t rows, std::uint64_t depth, Type activations = bf16);
 
   Type element() const { return element_; }                              ///< s4, u4 or e2m1
   std::uint64_t rows() const { return rows_; }                           ///< n
   std::uint64_t depth() const { return depth_; }                         ///< k
+  Type activations() const { return activations_; }                      ///< what they are multiplied by
   std::uint64_t row_tiles() const;                                       ///< tiles along n
   std::uint64_t depth_tiles() const;                                     ///< tiles along k
   std::uint64_t bytes() const;                                           ///< of all tiles
@@ -58,12 +73,15 @@ class WeightLayout {
   /// The position of the value of group number `number` of a row.
   std::uint64_t group_position(std::uint64_t row, std::uint64_t number, std::uint64_t group) const;
 
-  /// The bit of a half word that holds bit `bit` of an element of register `reg`.
-  int bit_of_half(int reg, int bit) const;
+  /// The bit of a word that holds bit `bit` of its element number `index`, 0 to 7. Beside 16 bits it is
+  /// element index / 4 of register index % 4; beside 8 bits element index % 4 of the word's register index
+  /// / 4.
+  int bit_of_word(int index, int bit) const;
 
  private:
   Type element_;
   std::uint64_t rows_, depth_;
+  Type activations_;
 };
 
 /// Brings weights into the layout. `plain`: rows of k elements, two in a byte, the first in the low bits; a

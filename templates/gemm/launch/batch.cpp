@@ -12,41 +12,33 @@ std::uint64_t stride_of(const Problem& p, std::string_view name) {
   return name == "c" ? p.c.stride : p.d.stride;
 }
 
-bool counts(const Problem& p) { return p.batch > 1 || p.groups == GemmGroups::contiguous; }
-
 std::string stride_name(std::string_view name) { return "stride_" + std::string(name); }
 
 }  // namespace
 
-std::optional<TensorPlan> group_tensor(const Problem& p) {
-  const std::uint64_t parts = (std::uint64_t{p.m} + kGroupRows - 1) / kGroupRows;
-  switch (p.groups) {
-    case GemmGroups::masked:
-      return TensorPlan{
-          .name = "group_rows", .type = s32, .shape = {p.batch}, .below = std::uint64_t{p.m} + 1};
-    case GemmGroups::contiguous:
-      return TensorPlan{.name = "group_of_rows", .type = s32, .shape = {parts}, .below = p.batch};
-    case GemmGroups::none:
-      break;
-  }
-  return std::nullopt;
+kit::ProductGroups product_groups(const Problem& p) {
+  using Kind = kit::TileGroups::Kind;
+  const Kind kind = p.groups == GemmGroups::masked       ? Kind::masked
+                    : p.groups == GemmGroups::contiguous ? Kind::contiguous
+                                                         : Kind::none;
+  return {.kind = kind, .rows = p.m, .batches = p.batch, .run = kGroupRows};
 }
 
 void add_batch_parameters(kit::Params& params, const Problem& p,
                           const std::vector<std::string_view>& pointers, bool baked) {
-  if (counts(p)) params.size("batch", u32, p.batch, baked);
+  const kit::ProductGroups products = product_groups(p);
+  products.add_batches(params, baked);
   for (const std::string_view name : pointers)
     if (const std::uint64_t stride = stride_of(p, name); stride > 0)
       params.size(stride_name(name), u64, stride, baked);
-  if (const auto tensor = group_tensor(p)) params.pointer(tensor->name, tensor->type);
+  products.add_tensor(params);
 }
 
 BatchInputs batch_inputs(const kit::ParamRegs& in, const Problem& p) {
-  BatchInputs batches{.kind = p.groups};
-  if (in.has("batch")) batches.count = in["batch"];
+  const kit::ProductGroups products = product_groups(p);
+  BatchInputs batches{.count = products.batches_in(in), .groups = products.groups_in(in, false)};
   for (const std::string_view name : {"a", "b", "c", "d"})
     if (const std::string stride = stride_name(name); in.has(stride)) batches.strides[name] = in[stride];
-  if (const auto tensor = group_tensor(p)) batches.groups = in[tensor->name];
   return batches;
 }
 

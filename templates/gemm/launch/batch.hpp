@@ -7,11 +7,11 @@
 #include <vector>
 
 #include "gemm/problem/problem.hpp"
-#include "ptxloom/kit/params.hpp"
-#include "ptxloom/plan.hpp"
+#include "ptxloom/kit/product_groups.hpp"
 
 // Several products in one kernel: batches, whose matrices lie a stride apart, and groups, whose sizes the
-// kernel reads from memory. kit/tile_scheduler.hpp decides which product a tile belongs to.
+// kernel reads from memory (kit/product_groups.hpp). kit/tile_scheduler.hpp decides which product a tile
+// belongs to.
 namespace ptxloom::gemm_kernel {
 
 /// With contiguous groups, each run of this many rows of A multiplies the same B.
@@ -21,14 +21,13 @@ inline constexpr int kGroupRows = 128;
 /// TMA store writes this many rows.
 inline constexpr int kMaskedRows = 64;
 
-/// The tensor that describes the groups: the rows of each, or the group that each kGroupRows rows belong to.
-std::optional<TensorPlan> group_tensor(const Problem& problem);
+/// The products of a problem.
+kit::ProductGroups product_groups(const Problem& problem);
 
 /// Registers that stay live for the whole kernel.
 struct BatchInputs {
-  GemmGroups kind = GemmGroups::none;
   std::optional<Reg> count = {};                 ///< of batches, where there may be several
-  std::optional<Reg> groups = {};                ///< address of the group tensor
+  kit::TileGroups groups = {};                   ///< of rows of D
   std::map<std::string_view, Reg> strides = {};  ///< of matrices that are found by pointer; u64, elements
 };
 /// Adds the parameters. `pointers`: the matrices that the kernel addresses by pointer. `baked`: sizes are

@@ -17,11 +17,8 @@ kit::TileSchedule schedule_of(const Problem& p, const Config& c) {
 }
 
 kit::TileGroups groups_of(const Config& c, const BatchInputs& batches) {
-  using Kind = kit::TileGroups::Kind;
-  kit::TileGroups groups{.run = kGroupRows, .columns = c.swap};
-  if (!batches.groups) return groups;
-  groups.kind = batches.kind == GemmGroups::masked ? Kind::masked : Kind::contiguous;
-  groups.address = *batches.groups;
+  kit::TileGroups groups = batches.groups;
+  groups.columns = c.swap;
   return groups;
 }
 

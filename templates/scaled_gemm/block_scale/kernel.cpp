@@ -15,7 +15,7 @@
 #include "ptxloom/kit/tile_copy.hpp"
 #include "ptxloom/kit/tile_scheduler.hpp"
 #include "scaled_gemm/block_scale/scale_loads.hpp"
-#include "scaled_gemm/sum_scale.hpp"
+#include "scaled_gemm/results.hpp"
 
 namespace ptxloom::scaled_gemm::block_scale {
 namespace {
@@ -204,10 +204,10 @@ class Generator {
   void store(const kit::TileOrigin& tile) {
     const std::uint64_t bytes = std::uint64_t{p_.m} * p_.ldd * static_cast<std::uint64_t>(p_.d.bytes());
     const Reg d = own_matrix(k_, tile, in_["d"], p_.separate(), bytes);
-    const SumScale scaled(k_, p_, in_, tile);
+    const Results results(k_, p_, in_, tile);
     const Reg column = k_.add(tile.column, warp_column_);
     const kit::EpiloguePart part{.mma = mma_,
-                                 .accumulators = p_.swiglu ? gated(scaled) : accumulators_,
+                                 .accumulators = p_.swiglu ? gated(results, column) : accumulators_,
                                  .row = k_.add(tile.row, warp_row_),
                                  .column = p_.swiglu ? k_.div(column, 2) : column,
                                  .thread = lane_};
@@ -217,25 +217,32 @@ class Generator {
                      .columns = p_.swiglu ? k_.div(in_["n"], 2) : in_["n"],
                      .pitch = in_["ldd"],
                      .vector = kit::EpilogueMatrix::vector_of(p_.ldd, p_.columns())},
-                    [&](KernelBuilder&, Reg result, Reg row, Reg) {
-                      if (!p_.swiglu) result = scaled.scaled(result);
-                      const std::optional<Reg> weight = scaled.weight(row);
-                      return weight ? k_.mul(result, *weight) : result;
+                    [&](KernelBuilder&, Reg value, Reg row, Reg at) {
+                      const ResultRow own = results.row(row);
+                      if (!p_.swiglu) value = results.scaled(value, own, results.bias(at));
+                      return results.result(value, own, at);
                     });
   }
 
   // Gates and values are adjacent tiles of the instruction, of 8 columns.
-  kit::Accumulators gated(const SumScale& scaled) {
-    kit::Accumulators results;
+  kit::Accumulators gated(const Results& results, Reg first_column) {
+    const std::vector<kit::AccumulatorPlace> places = kit::accumulator_places(mma_);
+    const Reg own = k_.fma(k_.and_(lane_, 3), 2, first_column);
+    const auto bias = [&](std::size_t tile, int column) {
+      return p_.bias ? results.bias(k_.add(own, static_cast<int>(tile) * kGateColumns + column))
+                     : std::nullopt;
+    };
+    kit::Accumulators made;
     for (const auto& row : accumulators_) {
-      results.emplace_back();
+      made.emplace_back();
       for (std::size_t j = 0; j < row.size(); j += 2) {
-        std::vector<Reg>& tile = results.back().emplace_back();
+        std::vector<Reg>& tile = made.back().emplace_back();
         for (std::size_t i = 0; i < row[j].size(); ++i)
-          tile.push_back(scaled.gated(row[j][i], row[j + 1][i]));
+          tile.push_back(results.gated(results.scaled(row[j][i], {}, bias(j, places[i].column)),
+                                       results.scaled(row[j + 1][i], {}, bias(j + 1, places[i].column))));
       }
     }
-    return results;
+    return made;
   }
 
   KernelBuilder k_;

@@ -50,6 +50,10 @@ class Generator {
     in_ = params(p_).declare(k_);
     thread_ = k_.special("tid.x");
     const Reg shared = k_.address_of(k_.dynamic_shared("stages", 128));
+    if (ByteDequantiser::table_bytes(p_) != 0) {
+      table_ = k_.add(shared, c_.stages * tile_.bytes());
+      ByteDequantiser::fill_table(k_, p_, table_, thread_);  // the first barrier comes before it is read
+    }
     kit::TileScheduler tiles(k_, {.tile_m = c_.tile_n, .tile_n = c_.tile_m, .tile_k = c_.tile_k},
                              tile_problem(p_, in_, true));
     const kit::TileOrigin tile = tiles.own();
@@ -89,6 +93,7 @@ class Generator {
     return {.weights = in_["b"],
             .scales = in_["scale_b"],
             .zeros = p_.b.zero_points() ? in_["zero_b"] : Reg{},
+            .table = table_,
             .row_tile = row_tile,
             .batch = tile.batch,
             .thread = k_.rem(thread_, 32 * kGroupWarps),
@@ -97,6 +102,7 @@ class Generator {
 
   void multiply(kit::TileCopy& copy, kit::Fragments& fragments, Weights& weights) {
     sums_ = products_.zeros();
+    if (p_.row_scales()) accumulators_ = std::exchange(sums_, f32_zeros(sums_));
     for (int stage = 0; stage + 1 < c_.stages; ++stage) {
       copy.issue(k_.mov(u32, stage * tile_.bytes()));
       k_.cp_async_commit();
@@ -113,7 +119,7 @@ class Generator {
       const Reg next = k_.add(depth, c_.tile_k);
       k_.if_(k_.lt(next, in_["k"]), [&] { weights.load(next); });
       fragments.set_stage(reading);
-      for (int step = 0; step < c_.tile_k / kInstructionDepth; ++step) {
+      for (int step = 0; step < c_.tile_k / instruction_depth(p_); ++step) {
         fragments.load(step, registers);
         multiply_step(registers, weights, step);
       }
@@ -128,17 +134,41 @@ class Generator {
   void multiply_step(const kit::Fragments::Tiles& b, Weights& weights, int step) {
     kit::Fragments::Tiles a;
     for (int i = 0; i < row_tiles_of_group(c_); ++i) a.push_back(weights.make(i, step));
-    products_.multiply(a, b, sums_);
+    if (!p_.row_scales()) return products_.multiply(a, b, sums_);
+    const int steps = run_depth(p_, c_.tile_k) / instruction_depth(p_);
+    products_.multiply(a, b, accumulators_, step % steps == 0);
+    if (step % steps == steps - 1) promote(weights);
+  }
+
+  /// As many as these.
+  kit::Accumulators f32_zeros(const kit::Accumulators& like) {
+    kit::Accumulators made;
+    for (const auto& row : like)
+      for (auto& tiles = made.emplace_back(); const auto& tile : row) {
+        tiles.push_back(k_.regs(f32, static_cast<int>(tile.size())));
+        for (const Reg& sum : tiles.back()) k_.emit("mov.f32", sum, Arg::zero(f32));
+      }
+    return made;
+  }
+
+  void promote(const Weights& weights) {
+    const std::vector<kit::AccumulatorPlace> places = kit::accumulator_places(mma_);
+    for (std::size_t i = 0; i < sums_.size(); ++i)
+      for (std::size_t j = 0; j < sums_[i].size(); ++j)
+        for (std::size_t reg = 0; reg < places.size(); ++reg)
+          scaled_gemm::promote(
+              k_, sums_[i][j][reg], accumulators_[i][j][reg],
+              weights.factors(static_cast<int>(i))[static_cast<std::size_t>(places[reg].row / 8)]);
   }
 
   void store(const kit::TileOrigin& tile, Reg group) {
     const std::vector<kit::AccumulatorPlace> places = kit::accumulator_places(mma_);
     const Reg warp = k_.rem(k_.shr(thread_, 5), kGroupWarps);
     const Reg own = k_.fma(group, row_tiles_of_group(c_) * kRows, k_.fma(warp, 16, tile.row));
-    const SumScale scaled(k_, p_, in_, tile);
+    const Results results(k_, p_, in_, tile);
     for (std::size_t i = 0; i < sums_.size(); ++i)
       for (std::size_t j = 0; j < sums_[i].size(); ++j)
-        store_elements(k_, p_, in_, sums_[i][j], places, scaled, tile,
+        store_elements(k_, p_, in_, sums_[i][j], places, results, tile,
                        {.row = k_.add(tile.column, 8 * j),
                         .column = k_.add(own, i * kRows),
                         .lane = k_.and_(thread_, 31)});
@@ -151,21 +181,25 @@ class Generator {
   kit::MmaTiles products_;
   kit::SwizzledTile tile_;
   kit::ParamRegs in_;
-  Reg thread_;
-  kit::Accumulators sums_;
+  Reg thread_, table_;
+  kit::Accumulators sums_, accumulators_;  // `accumulators_`: of a run of k, if they are promoted
 };
 
 }  // namespace
 
 std::string mma_opcode(const Problem& p) {
-  return fmt::format("mma.sync.aligned.m16n8k16.row.col.f32.{0}.{0}.f32", p.a.format.element.name);
+  const Type type = p.a.format.element;
+  return fmt::format("mma.sync.aligned.m16n8k{1}.row.col.{2}.{0}.{0}.{2}", type.name, instruction_depth(p),
+                     type == s8 ? "s32" : "f32");
 }
 
 std::uint64_t grid(const Problem& p, const Config& c) {
   return parts_of(p.m, c.tile_m) * parts_of(p.n, c.tile_n) * (p.separate() ? p.batch : 1);
 }
 
-int shared_bytes(const Problem& p, const Config& c) { return c.stages * activation_tile(p, c).bytes(); }
+int shared_bytes(const Problem& p, const Config& c) {
+  return c.stages * activation_tile(p, c).bytes() + ByteDequantiser::table_bytes(p);
+}
 
 Emitted emit_kernel(std::shared_ptr<const Specs> specs, const Target& target, const Problem& p,
                     const Config& c) {

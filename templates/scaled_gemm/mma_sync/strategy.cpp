@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "scaled_gemm/mma_sync/kernel.hpp"
+#include "scaled_gemm/weight_groups.hpp"
 
 namespace ptxloom::scaled_gemm::mma_sync {
 namespace {
@@ -17,10 +18,10 @@ constexpr double kOfWord = 30;  // instructions of a warp for a word of weights,
 
 // Words, scales and zero points of two k-blocks.
 int estimated_registers(const Problem& p, const Config& c) {
-  const int tiles = row_tiles_of_group(c), words = c.tile_k / kInstructionDepth;
-  const int scales = std::max(1, c.tile_k / static_cast<int>(p.b.format.block));
-  const int loaded = words + scales * (p.b.zero_points() ? 2 : 1);
-  return kOtherRegisters + tiles * (c.tile_m / 2 + 2 * loaded) + c.tile_m / 4;
+  const int tiles = row_tiles_of_group(c), words = c.tile_k / kWordDepth;
+  const int loaded = words + WeightGroups::count_of(p, c.tile_k) * (p.b.zero_points() ? 2 : 1);
+  const int accumulators = c.tile_m / 2 * (p.row_scales() ? 2 : 1);
+  return kOtherRegisters + tiles * (accumulators + 2 * loaded) + c.tile_m / 4;
 }
 
 bool whole_tiles(const Config& c) {
@@ -67,7 +68,7 @@ tune::Demand demand_of(const Target&, const Problem& p, const Config& c) {
   const double k_blocks = double(grid(p, c)) * double(parts_of(p.k, c.tile_k));
   const double activations = double(shared_bytes(p, c)) / c.stages;
   const double weights = double(c.tile_n) * c.tile_k * p.b.format.element.bits / 8;
-  const double words = double(c.tile_n) / 16 * c.tile_k / kInstructionDepth;  // of a k-block, for all warps
+  const double words = double(c.tile_n) / 16 * c.tile_k / kWordDepth;  // of a k-block, for all warps
   return {.threads = threads(c),
           .registers = estimated_registers(p, c),
           .shared_bytes = static_cast<std::uint64_t>(shared_bytes(p, c)),

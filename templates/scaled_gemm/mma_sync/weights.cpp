@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scaled_gemm/mma_sync/weights.hpp"
 
-#include <algorithm>
-
 #include "scaled_gemm/products.hpp"
 
 namespace ptxloom::scaled_gemm::mma_sync {
@@ -14,25 +12,14 @@ constexpr int kPairBytes = 2;  // values of two rows are side by side
 }  // namespace
 
 Weights::Weights(KernelBuilder& k, const Problem& p, const Config& c, const WeightInputs& in)
-    : k_(k),
-      p_(p),
-      c_(c),
-      in_(in),
-      layout_(p.b.weights()),
-      groups_(std::max(1, c.tile_k / static_cast<int>(p.b.format.block))),
-      dequantiser_(k, p) {
+    : k_(k), p_(p), in_(in), layout_(p.b.weights()), groups_(k, p, c.tile_k, in.table) {
   const auto last = static_cast<std::int64_t>(layout_.row_tiles()) - 1;
   for (int i = 0; i < row_tiles_of_group(c); ++i) {
     const Reg number = k.min(k.add(in.row_tile, i), last);
-    tiles_.push_back(
-        {.number = row_tile_of_all(k, p, in.batch, number), .next = allocate(), .current = allocate()});
+    tiles_.push_back({.number = row_tile_of_all(k, p, in.batch, number),
+                      .next = groups_.allocate(),
+                      .current = groups_.allocate()});
   }
-}
-
-Weights::Block Weights::allocate() {
-  return {.words = k_.regs(b32, c_.tile_k / kInstructionDepth),
-          .scales = k_.regs(b32, groups_),
-          .zeros = k_.regs(b32, p_.b.zero_points() ? groups_ : 0)};
 }
 
 void Weights::load(Reg depth) {
@@ -48,8 +35,6 @@ void Weights::load(Reg depth) {
   }
 }
 
-// Groups behind the end of k may hold anything. Their activations are zero, and so must be their scales: zero
-// times infinity or NaN is not.
 void Weights::load_groups(RowTile& tile, Reg depth) {
   const int size = p_.b.format.scale.bytes(), group = static_cast<int>(p_.b.format.block);
   const Reg place = k_.fma(k_.shr(in_.thread, 5), 8, k_.shr(k_.and_(in_.thread, 31), 2));
@@ -59,15 +44,14 @@ void Weights::load_groups(RowTile& tile, Reg depth) {
     return k_.mad_wide(place, kPairBytes * bytes, k_.fma(first, kRows * bytes, base));
   };
   const Reg scales = address(in_.scales, size);
-  for (int i = 0; i < groups_; ++i) {
+  for (int i = 0; i < groups_.count(); ++i) {
     const Reg scale = tile.next.scales[static_cast<std::size_t>(i)];
     k_.emit(size == 1 ? "ld.global.nc.u16" : "ld.global.nc.b32", scale, k_.at(scales, i * kRows * size));
-    if (i == 0 || p_.k % kit::WeightLayout::kDepthUnit == 0) continue;
-    k_.emit("selp.b32", scale, scale, 0, k_.lt(k_.add(depth, i * group), in_.k));
+    groups_.clear_behind(scale, i, depth, in_.k);
   }
   if (!p_.b.zero_points()) return;
   const Reg zeros = address(in_.zeros, 1);
-  for (int i = 0; i < groups_; ++i)
+  for (int i = 0; i < groups_.count(); ++i)
     k_.emit("ld.global.nc.u16", tile.next.zeros[static_cast<std::size_t>(i)], k_.at(zeros, i * kRows));
 }
 
@@ -82,20 +66,15 @@ void Weights::advance() {
   }
 }
 
-int Weights::group_of(int step) const {
-  return step * kInstructionDepth / static_cast<int>(p_.b.format.block) % groups_;
-}
-
 std::vector<Reg> Weights::make(int row_tile, int step) {
   RowTile& tile = tiles_.at(static_cast<std::size_t>(row_tile));
-  if (step == 0 || group_of(step) != group_of(step - 1)) {
-    const auto group = static_cast<std::size_t>(group_of(step));
-    const Reg zeros = p_.b.zero_points() ? tile.current.zeros.at(group) : Reg{};
-    tile.factors = dequantiser_.factors(tile.current.scales.at(group), zeros);
-  }
-  const std::vector<Reg> four = k_.regs(b32, 4);
-  dequantiser_.make(tile.current.words.at(static_cast<std::size_t>(step)), tile.factors, four);
+  std::vector<Reg> four = k_.regs(b32, 4);
+  groups_.make(tile.current, step, tile.state, four);
   return four;
+}
+
+const std::array<Reg, 2>& Weights::factors(int row_tile) const {
+  return tiles_.at(static_cast<std::size_t>(row_tile)).state.run.factor;
 }
 
 }  // namespace ptxloom::scaled_gemm::mma_sync

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <optional>
 #include <vector>
 
-#include "scaled_gemm/dequantiser.hpp"
 #include "scaled_gemm/mma_sync/kernel.hpp"
+#include "scaled_gemm/weight_groups.hpp"
 
 namespace ptxloom::scaled_gemm::mma_sync {
 
 struct WeightInputs {
   Reg weights, scales, zeros;  ///< pointers, u64; `zeros` only if there are zero points
+  Reg table;                   ///< shared address of the table of the dequantiser, if it has one
   Reg row_tile;                ///< first of the group of warps, u32
   std::optional<Reg> batch;    ///< number of the matrix of weights, if there are several
   Reg thread;                  ///< of the group
@@ -28,27 +30,23 @@ class Weights {
   void advance();
   /// The four registers of the fragment of an instruction of a row tile, in the order of the steps.
   std::vector<Reg> make(int row_tile, int step);
+  /// If accumulators are promoted: the factors of the run of k that make() was last called for, for the rows
+  /// r and r + 8 of a thread.
+  const std::array<Reg, 2>& factors(int row_tile) const;
 
  private:
-  struct Block {
-    std::vector<Reg> words, scales, zeros;
-  };
   struct RowTile {
     Reg number;  // of the matrix, u32
-    Block next, current;
-    Dequantiser::Factors factors = {};
+    WeightBlock next, current;
+    WeightGroups::State state = {};
   };
-  Block allocate();
   void load_groups(RowTile& tile, Reg depth);
-  int group_of(int step) const;
 
   KernelBuilder& k_;
   const Problem& p_;
-  const Config& c_;
   WeightInputs in_;
   kit::WeightLayout layout_;
-  int groups_;  // of a k-block
-  Dequantiser dequantiser_;
+  WeightGroups groups_;
   std::vector<RowTile> tiles_;
 };
 

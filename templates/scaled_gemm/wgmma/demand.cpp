@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "scaled_gemm/weight_groups.hpp"
 #include "scaled_gemm/wgmma/plan.hpp"
 
 namespace ptxloom::scaled_gemm::wgmma {
@@ -12,9 +13,12 @@ namespace {
 // Instructions of a warp for a word of weights, counted in machine code; those on integers issue in every
 // other clock and count twice. A share of the loop is among them.
 constexpr double kOfIntegers = 27, kOfMxFloats = 36, kOfNvFloats = 50;
-constexpr int kLeastColumns = 32;  // narrower instructions take as long
-constexpr double kSector = 32;     // bytes of L2 that are accessed at once
-constexpr int kNeighbours = 8;     // elements of D that a warp stores side by side
+constexpr double kBytesOfIntegers = 21, kBytesOfFloats = 26,
+                 kBytesOfBytes = 9;   // beside 8 bits, counted in PTX
+constexpr double kDrainClocks = 100;  // of the pipeline of wgmma, a guess
+constexpr int kLeastColumns = 32;     // narrower instructions take as long
+constexpr double kSector = 32;        // bytes of L2 that are accessed at once
+constexpr int kNeighbours = 8;        // elements of D that a warp stores side by side
 // Measured on an H200 at N = K = 8192 beyond the bytes that are read: four thread blocks that divide k take
 // 2 to 7 us longer than two.
 constexpr double kJoinClocks = 8000;  // each time that their number doubles beyond two
@@ -22,13 +26,33 @@ constexpr double kTouchClocks = 0.9,
                  kBoxClocks = 0.1;  // for a sector that threads store; an element of a box
 
 double instructions_of_word(const Problem& p) {
+  if (p.a.format.element == s8) return kBytesOfBytes;
+  if (p.row_scales()) return p.b.integers() ? kBytesOfIntegers : kBytesOfFloats;
   if (p.b.integers()) return kOfIntegers;
   return p.b.format.scale == ue8m0 ? kOfMxFloats : kOfNvFloats;
 }
 
 /// Warps times words that they make fragments of.
 double words(const Config& c, double k_blocks) {
-  return k_blocks * row_tiles(c) * (kWarpgroupThreads / 32) * c.tile_k / kInstructionDepth;
+  return k_blocks * row_tiles(c) * (kWarpgroupThreads / 32) * c.tile_k / kWordDepth;
+}
+
+/// Instructions that promote an accumulator.
+int promotion(const Problem& p) { return p.a.format.element == s8 ? 3 : 1; }
+
+/// Those of all.
+double promotions(const Problem& p, const Config& c, double k_blocks) {
+  if (!p.row_scales()) return 0;
+  const double runs = k_blocks * c.tile_k / run_depth(p, c.tile_k);
+  return runs * row_tiles(c) * (kWarpgroupThreads / 32) * c.tile_m / 2 * promotion(p);
+}
+
+/// Clocks of a tile in which a warpgroup promotes, or waits for its last products to do so. Others multiply
+/// meanwhile.
+double drains(const Problem& p, const Config& c) {
+  if (!p.row_scales()) return 0;
+  const double runs = double(parts_of(p.k, c.tile_k)) / c.split * c.tile_k / run_depth(p, c.tile_k);
+  return runs * (kDrainClocks + row_tiles_of_warpgroup(c) * c.tile_m / 2.0 * promotion(p)) / warpgroups(c);
 }
 
 void add_stores(tune::Demand& d, const Problem& p, const Config& c) {
@@ -36,6 +60,7 @@ void add_stores(tune::Demand& d, const Problem& p, const Config& c) {
   const double of_tile = double(c.tile_m) * c.tile_n;
   d.stored_sectors = staged(p, c) ? bytes / kSector : elements / kNeighbours;
   d.epilogue = staged(p, c) ? kBoxClocks * of_tile : kTouchClocks * of_tile / kNeighbours / c.split;
+  d.epilogue += drains(p, c);
   d.tail = kJoinClocks * std::log2(std::max(c.split, 2) / 2);
 }
 
@@ -56,7 +81,7 @@ tune::Demand demand_of(const Target& target, const Problem& p, const Config& c) 
                  .unit = std::string(p.a.format.element.name),
                  .operations = 2.0 * std::max(c.tile_m, kLeastColumns) * c.tile_n * c.tile_k * k_blocks,
                  .asynchronous = true,
-                 .instructions = words(c, k_blocks) * instructions_of_word(p),
+                 .instructions = words(c, k_blocks) * instructions_of_word(p) + promotions(p, c, k_blocks),
                  .dram_bytes = input_bytes(p) + output_bytes(p),
                  .l2_bytes = k_blocks * (all - activations + activations / c.share),
                  .shared_traffic = k_blocks * (2 * all + (row_tiles(c) - 1) * activations),

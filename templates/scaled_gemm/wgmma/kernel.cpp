@@ -27,6 +27,8 @@ class Generator {
     place();
     kit::Pipeline pipeline(k_, c_.stages, plan_.shared.address(k_, shared_, "barriers"), c_.share);
     kit::TileScheduler tiles(k_, schedule(), tile_problem(p_, in_, true));
+    if (ByteDequantiser::table_bytes(p_) != 0) table_ = plan_.shared.address(k_, shared_, "table");
+    ByteDequantiser::fill_table(k_, p_, table_, thread_);
     start(pipeline);
     k_.if_(k_.eq(warp_, c_.warps_n), [&] { load(tiles, pipeline); }, [&] { multiply(tiles, pipeline); });
     k_.ret();
@@ -71,8 +73,9 @@ class Generator {
   void multiply(kit::TileScheduler& tiles, kit::Pipeline& pipeline) {
     k_.section("the consumer warpgroups: multiply, then store");
     const Reg group = k_.shr(warp_, 2), thread = k_.and_(thread_, kWarpgroupThreads - 1);
-    Weights weights(k_, p_, c_, plan_,
-                    {.stages = shared_, .warpgroup = group, .thread = thread, .k = in_["k"]});
+    Weights weights(
+        k_, p_, c_, plan_,
+        {.stages = shared_, .table = table_, .warpgroup = group, .thread = thread, .k = in_["k"]});
     MainLoop loop(k_, p_, c_, plan_, pipeline, weights, {.stages = shared_, .lane = k_.and_(thread_, 31)});
     const Variant mma = with_a_in_registers(k_.specs(), opcode(p_, c_.tile_m));
     Store store(
@@ -99,7 +102,7 @@ class Generator {
   const Config& c_;
   const Plan& plan_;
   kit::ParamRegs in_;
-  Reg thread_, warp_, shared_;
+  Reg thread_, warp_, shared_, table_;
 };
 
 }  // namespace

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "ptxloom/kit/mma.hpp"
+
 namespace ptxloom::scaled_gemm::wgmma {
 
 Variant with_a_in_registers(const Specs& specs, const std::string& opcode) {
@@ -15,6 +17,9 @@ MainLoop::MainLoop(KernelBuilder& k, const Problem& p, const Config& c, const Pl
     : k_(k),
       c_(c),
       plan_(plan),
+      depth_(instruction_depth(p)),
+      chunk_depth_(depth_ * chunk_steps(p, c)),
+      run_(p.row_scales() ? run_depth(p, c.tile_k) : 0),
       pipeline_(pipeline),
       weights_(weights),
       in_(in),
@@ -27,13 +32,20 @@ MainLoop::MainLoop(KernelBuilder& k, const Problem& p, const Config& c, const Pl
   for (int i = 0; i < row_tiles_of_warpgroup(c); ++i) {
     accumulators_.push_back({kit::wgmma_accumulators(k, mma_)});
     for (auto& of_parity : fragments_) of_parity.push_back(weights.allocate());
+    if (!promotes()) continue;
+    sums_.push_back({k.regs(f32, c.tile_m / 2)});
+    factors_.push_back({k.reg(f32), k.reg(f32)});
   }
+  if (promotes()) anew_ = k.ne(in.lane, in.lane);
 }
 
 void MainLoop::run(const kit::DepthPart& depth) {
   k_.comment("multiply: zero accumulators");
-  for (const auto& tile : accumulators_)
-    for (const Reg& sum : tile[0]) k_.emit("mov.f32", sum, Arg::zero(f32));
+  for (const kit::Accumulators& all : {accumulators_, sums_})
+    for (const auto& tile : all)
+      for (const Reg& sum : tile[0]) k_.emit("mov." + std::string(sum.type.name), sum, Arg::zero(sum.type));
+  for (const auto& tile : factors_)
+    for (const Reg& factor : tile) k_.emit("mov.f32", factor, Arg::zero(f32));
   k_.emit("setp.ne.u32", releases_, in_.lane, in_.lane);
   k_.for_(depth.begin, depth.end, c_.tile_k, [&](Reg at) {
     k_.pragma("\"nounroll\"");
@@ -46,6 +58,7 @@ void MainLoop::run(const kit::DepthPart& depth) {
   });
   k_.comment("multiply: the last products of the tile");
   kit::wgmma_wait(k_);
+  promote();
   release();
 }
 
@@ -53,7 +66,7 @@ void MainLoop::multiply_block(Reg depth) {
   k_.comment("multiply: read the weights of the k-block");
   weights_.read(k_.mul(cursor_.stage, plan_.stage_bytes), depth);
   const Reg low = activations_.low(k_, k_.mul(cursor_.stage, plan_.stage_bytes / kit::WgmmaOperand::kUnit));
-  for (int chunk = 0; chunk < c_.tile_k / (kInstructionDepth * chunk_steps(c_)); ++chunk) {
+  for (int chunk = 0; chunk < c_.tile_k / chunk_depth_; ++chunk) {
     kit::wgmma_wait(k_, 1);
     if (chunk == 1) release();  // the products of the stage before are done
     multiply_chunk(chunk, low);
@@ -64,15 +77,33 @@ void MainLoop::multiply_chunk(int chunk, Reg low) {
   k_.comment("multiply: fragments of weights, then their products");
   const std::vector<Weights::Fragments>& fragments = fragments_[chunk % 2];
   for (std::size_t i = 0; i < fragments.size(); ++i) weights_.make(static_cast<int>(i), chunk, fragments[i]);
+  if (begins_run(chunk)) {
+    kit::wgmma_wait(k_);
+    promote();
+    for (std::size_t i = 0; i < factors_.size(); ++i)
+      for (std::size_t half = 0; half < 2; ++half)
+        k_.set(factors_[i][half], weights_.factors(static_cast<int>(i))[half]);
+  }
   kit::wgmma_fence(k_);
-  for (int step = 0; step < chunk_steps(c_); ++step) {
-    const int depth = (chunk * chunk_steps(c_) + step) * kInstructionDepth;
-    const Reg b = activations_.descriptor(k_, low, 0, depth);
+  for (int step = 0; step < chunk_depth_ / depth_; ++step) {
+    const Reg b = activations_.descriptor(k_, low, 0, chunk * chunk_depth_ + step * depth_);
     for (std::size_t i = 0; i < fragments.size(); ++i)
       kit::wgmma(k_, mma_, accumulators_[i][0],
-                 std::span(fragments[i]).subspan(static_cast<std::size_t>(4 * step), 4), b, add_);
+                 std::span(fragments[i]).subspan(static_cast<std::size_t>(4 * step), 4), b,
+                 begins_run(chunk) && step == 0 ? anew_ : add_);
   }
   kit::wgmma_commit(k_);
+}
+
+// No wgmma is in flight. A thread has rows r and r + 8 of the product.
+void MainLoop::promote() {
+  if (!promotes()) return;
+  k_.comment("multiply: promote the accumulators of the run before");
+  const std::vector<kit::AccumulatorPlace> places = kit::accumulator_places(mma_);
+  for (std::size_t i = 0; i < sums_.size(); ++i)
+    for (std::size_t j = 0; j < places.size(); ++j)
+      scaled_gemm::promote(k_, sums_[i][0][j], accumulators_[i][0][j],
+                           factors_[i][static_cast<std::size_t>(places[j].row / 8)]);
 }
 
 void MainLoop::release() {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
+
 #include "ptxloom/kit/pipeline.hpp"
 #include "ptxloom/kit/tile_scheduler.hpp"
 #include "ptxloom/kit/wgmma.hpp"
@@ -8,7 +10,8 @@
 
 // The main loop of a consumer warpgroup: while the products of a chunk of k are in flight, the fragments of
 // the next one are made in other registers. Each warp releases a stage for itself, since its lanes have read
-// it.
+// it. If accumulators are promoted, those of a run of k are added to sums once the fragments of the first
+// chunk of the next run are made.
 namespace ptxloom::scaled_gemm::wgmma {
 
 struct MainLoopInputs {
@@ -23,27 +26,33 @@ class MainLoop {
 
   /// The products of a tile over a part of k, possibly of none. No wgmma is in flight when it returns.
   void run(const kit::DepthPart& depth);
-  const kit::Accumulators& accumulators() const { return accumulators_; }
+  const kit::Accumulators& accumulators() const { return promotes() ? sums_ : accumulators_; }
 
  private:
   void multiply_block(Reg depth);
   void multiply_chunk(int chunk, Reg low);
+  void promote();
   void release();
+  bool promotes() const { return run_ != 0; }
+  bool begins_run(int chunk) const { return promotes() && chunk * chunk_depth_ % run_ == 0; }
 
   KernelBuilder& k_;
   const Config& c_;
   const Plan& plan_;
+  int depth_, chunk_depth_;  // elements of k of an instruction, and of a chunk
+  int run_;                  // elements of k whose products are promoted at once; 0: they are not
   kit::Pipeline& pipeline_;
   Weights& weights_;
   MainLoopInputs in_;
   Variant mma_;
   kit::Pipeline::Cursor cursor_;
   kit::WgmmaOperand activations_;
-  kit::Accumulators accumulators_;
+  kit::Accumulators accumulators_, sums_;
+  std::vector<std::array<Reg, 2>> factors_;       // of each row tile, of the run in flight
   std::vector<Weights::Fragments> fragments_[2];  // of each row tile, for even and odd chunks
-  Reg add_;
-  Reg releases_;  // predicate: this lane releases the stage before
-  Reg released_;  // its barrier
+  Reg add_, anew_;                                // predicates, one that holds and one that does not
+  Reg releases_;                                  // predicate: this lane releases the stage before
+  Reg released_;                                  // its barrier
 };
 
 /// The form of an instruction that has A in registers.

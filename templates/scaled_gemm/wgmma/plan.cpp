@@ -7,6 +7,7 @@
 
 #include "ptxloom/kit/pipeline.hpp"
 #include "scaled_gemm/products.hpp"
+#include "scaled_gemm/weight_groups.hpp"
 
 namespace ptxloom::scaled_gemm::wgmma {
 namespace {
@@ -15,6 +16,7 @@ constexpr int kSwizzlePattern = 1024;  // bytes; alignment of TMA tiles
 constexpr int kBulkUnit = 16;          // bytes
 constexpr int kReservedShared = 1024;  // per thread block, on top of what it requests
 constexpr int kOtherRegisters = 40;    // addresses, scales, temporaries
+constexpr int kBesidePromoted = 30;    // the same, if accumulators are promoted, as linked
 constexpr int kManyAccumulators = 128;
 constexpr int kMostResident = 8;
 constexpr int kLeastStagedRows = 32;  // of D; with fewer, threads store their own results
@@ -24,10 +26,13 @@ int stored_width(const Problem& p) { return std::min(kRows, 128 / p.d.bytes()); 
 
 int accumulators_of(const Config& c) { return row_tiles_of_warpgroup(c) * c.tile_m / 2; }
 
-// Fragments of a chunk are in use by wgmma while the next ones are made, and words are read ahead.
-int registers_of(const Config& c) {
-  const int tiles = row_tiles_of_warpgroup(c), fragments = 2 * 4 * chunk_steps(c) * tiles;
-  return kOtherRegisters + accumulators_of(c) + fragments + tiles * c.tile_k / kInstructionDepth;
+// Fragments of a chunk are in use by wgmma while the next ones are made, and words are read ahead. Promoted
+// accumulators have sums beside them.
+int registers_of(const Problem& p, const Config& c) {
+  const int tiles = row_tiles_of_warpgroup(c), fragments = 2 * 4 * chunk_steps(p, c) * tiles;
+  const int all =
+      p.row_scales() ? kBesidePromoted + 2 * accumulators_of(c) : kOtherRegisters + accumulators_of(c);
+  return all + fragments + tiles * c.tile_k / kWordDepth;
 }
 
 kit::ClusterTile reduction_of(const Config& c) {
@@ -44,12 +49,16 @@ int registers_with(int blocks, const TargetInfo& chip, const Config& c) {
   return std::min(kMostThreadRegisters, chip.registers_per_sm / kWarpgroupThreads / warps_of_part / 8 * 8);
 }
 
-int chunk_steps(const Config& c) { return accumulators_of(c) >= kManyAccumulators ? 1 : 2; }
+int chunk_steps(const Problem& p, const Config& c) {
+  if (accumulators_of(c) >= kManyAccumulators) return 1;
+  const int chunks = std::min(run_depth(p, c.tile_k), c.tile_k / 2) / instruction_depth(p);
+  return p.row_scales() ? std::min(2, chunks) : 2;
+}
 
 std::string opcode(const Problem& p, int tile_m) {
-  const std::string_view type = p.a.format.element.name;
-  return fmt::format("wgmma.mma_async.sync.aligned.m64n{}k{}.f32.{}.{}", tile_m, kInstructionDepth, type,
-                     type);
+  const Type type = p.a.format.element;
+  return fmt::format("wgmma.mma_async.sync.aligned.m64n{0}k{1}.{2}.{3}.{3}", tile_m, instruction_depth(p),
+                     type == s8 ? "s32" : "f32", type.name);
 }
 
 bool staged(const Problem& p, const Config& c) {
@@ -61,14 +70,14 @@ bool staged(const Problem& p, const Config& c) {
 Plan::Plan(const TargetInfo& chip, const Problem& p, const Config& c)
     : activations(p.a.matrix(), c.tile_m, c.tile_m, c.tile_k, c.share),
       weight_bytes(c.tile_k / kit::WeightLayout::kTileDepth * kit::WeightLayout::kTileBytes),
-      scale_groups(std::max(1, c.tile_k / static_cast<int>(p.b.format.block))),
+      scale_groups(WeightGroups::count_of(p, c.tile_k)),
       scale_bytes(scale_groups * kRows * p.b.format.scale.bytes()),
       zero_bytes(p.b.zero_points() ? scale_groups * kRows : 0),
       store{.width = stored_width(p),
             .row_bytes = stored_width(p) * p.d.bytes(),
             .rows = c.tile_m % kStoreRows == 0 ? kStoreRows : kLeastStagedRows},
       reduction(reduction_of(c)),
-      registers(registers_of(c)) {
+      registers(registers_of(p, c)) {
   stage.add("activations", activations.bytes(), kSwizzlePattern);
   stage.add("weights", row_tiles(c) * weight_bytes, 128).add("scales", row_tiles(c) * scale_bytes, 128);
   stage.add("zeros", row_tiles(c) * zero_bytes, 128);
@@ -76,6 +85,7 @@ Plan::Plan(const TargetInfo& chip, const Problem& p, const Config& c)
   const int reduced = c.split == 1 ? 0 : reduction.shared_bytes(accumulators_of(c));
   shared.add("stages", std::max(c.stages * stage_bytes, reduced), kSwizzlePattern);
   shared.add("stores", staged(p, c) ? warpgroups(c) * kStoreBuffers * store.bytes() : 0, kSwizzlePattern);
+  shared.add("table", ByteDequantiser::table_bytes(p), 8);
   shared.add("barriers", kit::Pipeline::bytes(c.stages), 8);
   shared_bytes = shared.size();
   while (blocks_per_sm < kMostResident &&

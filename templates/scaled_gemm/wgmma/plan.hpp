@@ -16,8 +16,7 @@
 // in memory.
 namespace ptxloom::scaled_gemm::wgmma {
 
-inline constexpr int kRows = 64;              // of an instruction, and of a tile of the weight layout
-inline constexpr int kInstructionDepth = 16;  // elements of k
+inline constexpr int kRows = 64;  // of an instruction, and of a tile of the weight layout
 inline constexpr int kMostThreadRegisters = 255;
 inline constexpr int kWarpgroupThreads = 128;
 inline constexpr int kStoreRows = 64, kStoreBuffers = 2;  // rows of D in a box, and boxes of each warpgroup
@@ -29,8 +28,8 @@ inline int row_tiles(const Config& c) { return c.tile_n / kRows; }  ///< of a th
 inline int row_tiles_of_warpgroup(const Config& c) { return row_tiles(c) / warpgroups(c); }
 
 /// Instructions along k whose fragments are made at once, a chunk of a k-block: two, or one where registers
-/// are few.
-int chunk_steps(const Config& config);
+/// are few. A k-block has an even number of chunks.
+int chunk_steps(const Problem& problem, const Config& config);
 
 /// The instruction for tiles of this many rows of D.
 std::string opcode(const Problem& problem, int tile_m);
@@ -54,7 +53,7 @@ struct Plan {
   kit::SharedLayout stage;   ///< parts activations, weights, scales, zeros
   int stage_bytes = 0;       ///< from one stage to the next
   kit::TmaBox store;         ///< of D
-  kit::SharedLayout shared;  ///< parts stages, stores, barriers
+  kit::SharedLayout shared;  ///< parts stages, stores, table, barriers
   int shared_bytes = 0;
   kit::ClusterTile reduction;  ///< of split thread blocks
   int registers = 0;           ///< of a consumer thread, roughly

@@ -2,6 +2,7 @@
 #include "scaled_gemm/wgmma/store.hpp"
 
 #include <algorithm>
+#include <map>
 
 #include "scaled_gemm/dequantiser.hpp"
 #include "scaled_gemm/element_store.hpp"
@@ -37,29 +38,30 @@ void Store::run(const kit::Accumulators& accumulators, const kit::TileOrigin& ti
   k_.comment("store: rows of D are columns of the product");
   place();
   number_ = 0;
-  const SumScale scaled(k_, p_, in_, tile);
+  const Results results(k_, p_, in_, tile);
   const Reg part = k_.fma(inputs_.warpgroup, row_tiles_of_warpgroup(c_) * kRows, tile.row);
   for (std::size_t i = 0; i < accumulators.size(); ++i) {
     const Reg column = k_.add(part, static_cast<int>(i) * kRows);
-    staged(p_, c_) ? store_boxes(accumulators[i][0], scaled, tile, column)
-                   : store_results(accumulators[i][0], scaled, tile, column, first);
+    staged(p_, c_) ? store_boxes(accumulators[i][0], results, tile, column)
+                   : store_results(accumulators[i][0], results, tile, column, first);
   }
 }
 
-void Store::store_results(const std::vector<Reg>& sums, const SumScale& scaled, const kit::TileOrigin& tile,
+void Store::store_results(const std::vector<Reg>& sums, const Results& results, const kit::TileOrigin& tile,
                           Reg column, int first) {
   const std::vector<kit::AccumulatorPlace> places = kit::accumulator_places(mma_);
-  store_elements(k_, p_, in_, sums, std::span(places).subspan(static_cast<std::size_t>(first)), scaled, tile,
+  store_elements(k_, p_, in_, sums, std::span(places).subspan(static_cast<std::size_t>(first)), results, tile,
                  {.row = tile.column, .column = k_.fma(warp_, kWarpRows, column), .lane = lane_});
 }
 
-void Store::store_boxes(const std::vector<Reg>& sums, const SumScale& scaled, const kit::TileOrigin& tile,
+void Store::store_boxes(const std::vector<Reg>& sums, const Results& results, const kit::TileOrigin& tile,
                         Reg column) {
-  const Reg row = k_.fma(k_.and_(lane_, 3), 2, tile.column);
+  const Place own{.row = k_.fma(k_.and_(lane_, 3), 2, tile.column),
+                  .column = k_.add(k_.fma(warp_, kWarpRows, column), k_.shr(lane_, 2))};
   for (int box = 0; box < c_.tile_m / plan_.store.rows; ++box) {
     const int buffer = number_ % kStoreBuffers * plan_.store.bytes();
     await_buffer();
-    write_box(sums, scaled, row, box, buffer == 0 ? place_ : k_.add(place_, buffer));
+    write_box(sums, results, own, box, buffer == 0 ? place_ : k_.add(place_, buffer));
     kit::fence_for_bulk(k_);
     barrier();
     const std::vector at{column, k_.add(tile.column, box * plan_.store.rows)};
@@ -78,12 +80,20 @@ void Store::await_buffer() {
   barrier();
 }
 
-void Store::write_box(const std::vector<Reg>& sums, const SumScale& scaled, Reg row, int box, Reg buffer) {
+void Store::write_box(const std::vector<Reg>& sums, const Results& results, const Place& own, int box,
+                      Reg buffer) {
   const std::vector<kit::AccumulatorPlace> places = kit::accumulator_places(mma_);
+  std::map<int, ResultRow> rows;             // by column of the product
+  std::map<int, std::optional<Reg>> biases;  // by row of the product
   const auto result = [&](std::size_t i) {
-    const std::optional<Reg> weight = scaled.weight(k_.add(row, places.at(i).column));
-    const Reg sum = scaled.scaled(sums.at(i));
-    return weight ? k_.mul(sum, *weight) : sum;
+    const auto [row, column] = places.at(i);
+    const auto [of_row, fresh] = rows.try_emplace(column);
+    if (fresh) of_row->second = results.row(k_.add(own.row, column));
+    const auto [bias, first_time] = biases.try_emplace(row);
+    if (first_time && p_.bias) bias->second = results.bias(k_.add(own.column, row));
+    const Reg sum = results.scaled(sums.at(i), of_row->second, bias->second);
+    if (!p_.c && !of_row->second.weight) return sum;
+    return results.result(sum, of_row->second, k_.add(own.column, row));
   };
   const int groups = plan_.store.rows / kMatrix, first = box * groups;
   for (int group = 0; group < groups; group += 2) {

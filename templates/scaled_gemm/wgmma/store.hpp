@@ -4,7 +4,7 @@
 #include "ptxloom/kit/accumulators.hpp"
 #include "ptxloom/kit/params.hpp"
 #include "ptxloom/kit/tile_scheduler.hpp"
-#include "scaled_gemm/sum_scale.hpp"
+#include "scaled_gemm/results.hpp"
 #include "scaled_gemm/wgmma/plan.hpp"
 
 // The results of a warpgroup, stored to D. Its accumulators are of the transpose: a thread has the same
@@ -29,13 +29,17 @@ class Store {
   void finish();
 
  private:
+  /// Of this lane's first element in D.
+  struct Place {
+    Reg row, column;
+  };
   void place();
-  void store_results(const std::vector<Reg>& sums, const SumScale& scaled, const kit::TileOrigin& tile,
+  void store_results(const std::vector<Reg>& sums, const Results& results, const kit::TileOrigin& tile,
                      Reg column, int first);
-  void store_boxes(const std::vector<Reg>& sums, const SumScale& scaled, const kit::TileOrigin& tile,
+  void store_boxes(const std::vector<Reg>& sums, const Results& results, const kit::TileOrigin& tile,
                    Reg column);
   void await_buffer();
-  void write_box(const std::vector<Reg>& sums, const SumScale& scaled, Reg row, int box, Reg buffer);
+  void write_box(const std::vector<Reg>& sums, const Results& results, const Place& own, int box, Reg buffer);
   Reg packed(Reg low, Reg high);
   void barrier();
 

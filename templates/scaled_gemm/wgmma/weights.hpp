@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <span>
+#include <array>
 #include <vector>
 
 #include "ptxloom/builder.hpp"
-#include "scaled_gemm/dequantiser.hpp"
+#include "scaled_gemm/weight_groups.hpp"
 #include "scaled_gemm/wgmma/plan.hpp"
 
 // The weights of a warpgroup on their way from a stage to operand A of wgmma: a thread reads words of the
@@ -14,6 +14,7 @@ namespace ptxloom::scaled_gemm::wgmma {
 
 struct WeightInputs {
   Reg stages;     ///< shared address of stage 0
+  Reg table;      ///< that of the table of the dequantiser, if it has one
   Reg warpgroup;  ///< number of the warpgroup
   Reg thread;     ///< of the warpgroup
   Reg k;          ///< of the problem
@@ -31,17 +32,17 @@ class Weights {
   void read(Reg stage, Reg depth);
   /// Makes the fragments of a chunk of a row tile of the warpgroup, in the order of the chunks.
   void make(int row_tile, int chunk, const Fragments& into);
+  /// If accumulators are promoted: the factors of the run of k that make() was last called for, for the rows
+  /// r and r + 8 of a thread.
+  const std::array<Reg, 2>& factors(int row_tile) const;
 
   Fragments allocate() { return k_.regs(b32, 4 * steps_); }
 
  private:
   struct RowTile {
-    std::vector<Reg> words;             // of the k-block, one for each instruction
-    std::vector<Reg> scales;            // as read, one register for each group
-    std::vector<Reg> zeros;             // the same, of zero points
-    Dequantiser::Factors factors = {};  // of the current group
+    WeightBlock block;
+    WeightGroups::State state = {};
   };
-  int group_of(int step) const;  // of the k-block
   void read_scales(RowTile& tile, Reg from, Reg depth);
 
   KernelBuilder& k_;
@@ -50,7 +51,7 @@ class Weights {
   WeightInputs in_;
   int steps_;                   // instructions of a chunk
   Reg words_, scales_, zeros_;  // addresses in stage 0
-  Dequantiser dequantiser_;
+  WeightGroups groups_;
   std::vector<RowTile> tiles_;
 };
 

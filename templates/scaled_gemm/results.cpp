@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scaled_gemm/results.hpp"
+
+#include "ptxloom/kit/activation.hpp"
+#include "ptxloom/kit/epilogue.hpp"
+#include "scaled_gemm/dequantiser.hpp"
+
+namespace ptxloom::scaled_gemm {
+
+Results::Results(KernelBuilder& k, const Problem& p, const kit::ParamRegs& in, const kit::TileOrigin& tile)
+    : k_(k), p_(p), in_(in), tile_(tile) {
+  const auto load = [&](const char* name, bool of_batches) {
+    const Pointer scales = in.pointer(name);
+    return k.load(tile.batch && of_batches ? scales[*tile.batch] : scales[0]);
+  };
+  if (p.a.format.tensor_scale) scale_a_ = load("tensor_scale_a", p.separate());
+  if (p.b.format.tensor_scale) scale_b_ = load("tensor_scale_b", true);
+}
+
+// Of a row that is not stored the last one's values are read.
+Reg Results::inside(Reg row) const { return row_of_all(k_, p_, tile_, k_.min(row, k_.sub(tile_.rows, 1))); }
+
+ResultRow Results::row(Reg row) const {
+  ResultRow found;
+  if (p_.row_scales()) found.scale = k_.load(in_.pointer("scale_a")[inside(row)]);
+  if (p_.row_weights) found.weight = k_.load(in_.pointer("row_weights")[inside(row)]);
+  if (p_.c) found.number = inside(row);
+  return found;
+}
+
+std::optional<Reg> Results::bias(Reg column) const {
+  if (!p_.bias) return std::nullopt;
+  const Reg own = k_.min(column, k_.sub(in_["n"], 1));
+  const Reg index = tile_.batch ? k_.fma(*tile_.batch, in_["n"], own) : own;
+  return kit::add_bias(k_, k_.mov(f32, Arg::zero(f32)), in_.pointer("bias"), index);
+}
+
+Reg Results::scaled(Reg sum, const ResultRow& row, std::optional<Reg> bias) const {
+  if (const float factor = weight_factor(p_); factor != 1) sum = k_.mul(sum, factor);
+  for (const std::optional<Reg>& scale : {scale_a_, scale_b_, row.scale})
+    if (scale) sum = k_.mul(sum, *scale);
+  return bias ? k_.add(sum, *bias) : sum;
+}
+
+Reg Results::gated(Reg gate, Reg value) const { return k_.mul(kit::silu(k_, gate), value); }
+
+Reg Results::result(Reg value, const ResultRow& row, Reg column) const {
+  if (row.weight) value = k_.mul(value, *row.weight);
+  if (!row.number) return value;
+  const Reg last = k_.sub(p_.swiglu ? k_.div(in_["n"], 2) : in_["n"], 1);
+  return kit::add_residual(k_, value, in_.pointer("c"), in_["ldc"], *row.number, k_.min(column, last));
+}
+
+}  // namespace ptxloom::scaled_gemm

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "scaled_gemm/byte_dequantiser.hpp"
+#include "scaled_gemm/dequantiser.hpp"
+
+// The fragments of a row tile of weights, 64 rows, from the words and scales of a k-block that a thread has
+// in registers: what the strategies for weights have in common.
+namespace ptxloom::scaled_gemm {
+
+inline constexpr int kWordDepth = 16;  // elements of k that share a word of the weight layout
+
+/// Elements of k of an instruction.
+inline int instruction_depth(const Problem& p) { return p.row_scales() ? 32 : 16; }
+
+/// A thread's part of a k-block.
+struct WeightBlock {
+  std::vector<Reg> words;          ///< one for each 16 elements of k
+  std::vector<Reg> scales, zeros;  ///< of each group, and of zero points if there are any
+};
+
+class WeightGroups {
+ public:
+  /// `table`: shared address of ByteDequantiser::table_bytes(), if there are any.
+  WeightGroups(KernelBuilder& k, const Problem& problem, int tile_k, Reg table = {});
+
+  static int count_of(const Problem& problem, int tile_k);
+  int count() const { return count_; }  ///< groups of a k-block
+  WeightBlock allocate() const;
+  /// Groups behind the end of k exist, but may hold anything. Their activations are zero, and so must be
+  /// their scales: zero times infinity or NaN is not. `scale`: as read, of group `group` of the k-block that
+  /// begins at `depth`; `end`: k.
+  void clear_behind(Reg scale, int group, Reg depth, Reg end) const;
+
+  /// What make() keeps of a row tile from one instruction to the next.
+  struct State {
+    Dequantiser::Factors factors = {};
+    ByteDequantiser::Run run = {};
+    ByteDequantiser::Tables tables = {};
+  };
+  /// The four registers of an instruction's fragment. Called for each of a k-block, in order.
+  void make(const WeightBlock& block, int instruction, State& state, std::span<const Reg> into);
+
+  /// Elements of k whose products are promoted at once; 0: accumulators are not promoted.
+  int run() const { return run_; }
+
+ private:
+  int group_of(int word) const;
+  void make_halves(const WeightBlock& block, int word, State& state, std::span<const Reg> into);
+  void make_bytes(const WeightBlock& block, int word, State& state, std::span<const Reg> into);
+
+  KernelBuilder& k_;
+  const Problem& p_;
+  int tile_k_, count_, run_ = 0;
+  std::optional<Dequantiser> halves_;
+  std::optional<ByteDequantiser> bytes_;
+};
+
+}  // namespace ptxloom::scaled_gemm

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+// quantize, dequantize, rowwise and scaled_gemm on a real GPU: random problems, small enough that their
+// references compute every element, which is compared.
+#include <algorithm>
+#include <catch2/catch_get_random_seed.hpp>
+#include <catch2/catch_test_macros.hpp>
+#include <random>
+#include <vector>
+
+#include "ptxloom/runner.hpp"
+#include "ptxloom/templates.hpp"
+#include "support/gpu.hpp"
+#include "support/settings.hpp"
+#include "support/temporary_folder.hpp"
+
+namespace ptxloom::test::templates_test {
+namespace {
+
+class Draw {
+ public:
+  Draw() : random_(Catch::getSeed()) {}
+  std::string number(std::uint32_t least, std::uint32_t most, std::uint32_t unit = 1) {
+    return std::to_string((least + random_() % (most - least + 1)) / unit * unit);
+  }
+  std::string of(const std::vector<std::string>& values) { return values[random_() % values.size()]; }
+  std::uint64_t seed() { return random_(); }
+
+ private:
+  std::mt19937 random_;
+};
+
+/// Runs a problem, and compares `elements` elements of the outputs or more.
+void run(const Context& context, const char* name, const Settings& problem, std::uint64_t elements,
+         std::uint64_t seed) {
+  static const Templates all;
+  const RunResult result = run_template(context, all.find(name), {.problem = problem, .seed = seed});
+  INFO(name << ' ' << words(result.kernel.problem) << ", config " << words(result.kernel.config) << ", seed "
+            << seed);
+  CHECK(result.verdict.first.empty());
+  CHECK(result.verdict.ok());
+  CHECK(result.verdict.checked >= elements);
+}
+
+std::uint64_t size(const Settings& problem, const char* name) { return std::stoull(problem.at(name)); }
+
+const std::vector<std::string> kFloats{"f32", "f16", "bf16"};
+const std::vector<std::string> kPlain{"s8", "s4", "e4m3", "e5m2"};
+const std::vector<std::string> kBlocked{"mxfp8_e4m3", "mxfp8_e5m2", "mxfp6_e2m3",
+                                        "mxfp6_e3m2", "mxfp4",      "nvfp4"};
+
+/// Rows of odd lengths, in all formats, whose scales are drawn where there is a choice.
+std::vector<Settings> narrow_problems(Draw& draw, const char* numbers) {
+  std::vector<Settings> all;
+  for (const auto& formats : {kPlain, kBlocked})
+    for (const std::string& format : formats) {
+      Settings problem{{"rows", draw.number(1, 300)},
+                       {"n", draw.number(16, 2000, 16)},
+                       {"format", format},
+                       {numbers, draw.of(kFloats)}};
+      if (formats == kPlain) {
+        problem["scales"] = draw.of({"tensor", "row", "group", "block"});
+        problem["n"] = draw.number(2, 2000, format == "s4" ? 2 : 1);
+      }
+      all.push_back(problem);
+    }
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("quantize and dequantize are right on the GPU, every element", "[gpu]") {
+  const TemporaryFolder folder;
+  const Context context = require_gpu(folder);
+  Draw draw;
+  for (const auto& [name, numbers] : {std::pair{"quantize", "x"}, std::pair{"dequantize", "y"}})
+    for (const Settings& problem : narrow_problems(draw, numbers))
+      run(context, name, problem, size(problem, "rows") * size(problem, "n"), draw.seed());
+}
+
+TEST_CASE("rowwise is right on the GPU, every element", "[gpu]") {
+  const TemporaryFolder folder;
+  const Context context = require_gpu(folder);
+  Draw draw;
+  for (const std::string op : {"softmax", "log_softmax", "rms_norm", "layer_norm"})
+    for (const char* most : {"300", "5000"}) {
+      Settings problem{{"op", op},
+                       {"rows", draw.number(1, 200)},
+                       {"n", draw.number(1, static_cast<std::uint32_t>(std::stoi(most)))},
+                       {"x", draw.of(kFloats)}};
+      if (op.ends_with("norm")) problem["weight"] = draw.of({"none", "f32", "bf16"});
+      run(context, "rowwise", problem, size(problem, "rows") * size(problem, "n"), draw.seed());
+    }
+}
+
+TEST_CASE("scaled_gemm is right on the GPU, every element", "[gpu]") {
+  const TemporaryFolder folder;
+  const Context context = require_gpu(folder);
+  const int chip = context.target().info().number;
+  if (chip < 80) skip_without("sm_80", "the GPU has no mma.sync of bf16");
+  struct Formats {
+    const char *a, *b;
+    int least;  // chip
+  };
+  Draw draw;
+  for (const auto& [a, b, least] :
+       {Formats{"bf16", "s4", 80}, Formats{"bf16", "u4", 80}, Formats{"bf16", "mxfp4", 80},
+        Formats{"bf16", "nvfp4", 80}, Formats{"f16", "s4", 80}, Formats{"f16", "u4", 80},
+        Formats{"e4m3", "s4", 89}, Formats{"e4m3", "mxfp4", 89}, Formats{"s8", "s4", 80}})
+    for (const char* most : {"16", "90"}) {
+      if (chip < least) continue;
+      const Settings problem{{"m", draw.number(1, static_cast<std::uint32_t>(std::stoi(most)))},
+                             {"n", draw.number(1, 130)},
+                             {"k", draw.number(1, 350)},
+                             {"format_a", a},
+                             {"format_b", b},
+                             {"d", draw.of(kFloats)}};
+      run(context, "scaled_gemm", problem, size(problem, "m") * size(problem, "n"), draw.seed());
+    }
+}
+
+}  // namespace ptxloom::test::templates_test

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+// The epilogue of scaled_gemm in the executor: bias, weights of rows, SwiGLU and C, computed on the host from
+// the product without them.
+#include <algorithm>
+#include <catch2/catch_get_random_seed.hpp>
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <cmath>
+
+#include "ptxloom/runner.hpp"
+#include "scaled_gemm/running.hpp"
+#include "scaled_gemm/weight_case.hpp"
+
+namespace ptxloom::scaled_gemm_test::epilogue {
+namespace {
+
+using Catch::Matchers::ContainsSubstring;
+using test::shape;
+using test::with;
+
+struct Launch {
+  Settings problem;  // without an epilogue
+  const char* target;
+  Settings config = {};
+};
+
+RunResult run(const Launch& launch, const Settings& problem, const std::vector<HostTensor>& in) {
+  INFO("problem " << test::words(problem) << ", " << launch.target << ", seed " << Catch::getSeed());
+  RunResult result =
+      run_template(executor_of(launch.target), scaled_gemm(),
+                   {.problem = problem, .config = launch.config, .inputs = in, .seed = Catch::getSeed()});
+  CHECK(result.verdict.first.empty());
+  REQUIRE(result.verdict.ok());
+  return result;
+}
+
+std::vector<double> values(const RunResult& result, std::string_view name) {
+  const auto found =
+      std::ranges::find(result.tensors, name, [](const HostTensor& tensor) { return tensor.plan.name; });
+  REQUIRE(found != result.tensors.end());
+  return test::narrow::values(found->plan.type, found->bytes);
+}
+
+/// The same launch with an epilogue, compared with what the product alone gives.
+void check(const Launch& launch, const char* bias, const char* c, const char* d, bool gates) {
+  const RunResult plain = run(launch, with(launch.problem, {{"d", "f32"}}), {});
+  const auto size = [&](const char* name) { return std::stoull(plain.kernel.problem.at(name)); };
+  const std::size_t n = size("n"), columns = gates ? n / 2 : n, ldc = columns + 3,
+                    ldd = (columns + 15) / 8 * 8;
+  std::vector<HostTensor> in;
+  for (const HostTensor& one : plain.tensors)
+    if (one.plan.name != "d") in.push_back(one);
+  const RunResult all = run(launch,
+                            with(launch.problem, {{"bias", bias},
+                                                  {"c", c},
+                                                  {"d", d},
+                                                  {"row_weights", "yes"},
+                                                  {"swiglu", gates ? "yes" : "no"},
+                                                  {"ldc", std::to_string(ldc)},
+                                                  {"ldd", std::to_string(ldd)}}),
+                            in);
+  const std::vector<double> sums = values(plain, "d"), of_columns = values(all, "bias"),
+                            added = values(all, "c"), weights = values(all, "row_weights"),
+                            got = values(all, "d");
+  const std::size_t m = size("m"), batches = of_columns.size() / n;
+  for (std::size_t row = 0; row < weights.size(); ++row)
+    for (std::size_t column = 0; column < columns; ++column) {
+      INFO("d[" << row << ", " << column << "]");
+      const auto biased = [&](std::size_t at) {
+        return sums[row * n + at] + of_columns[row / m % batches * n + at];
+      };
+      const std::size_t gate = column / 8 * 16 + column % 8;
+      const double value =
+          gates ? biased(gate) / (1 + std::exp(-biased(gate))) * biased(gate + 8) : biased(column);
+      const double wanted = value * weights[row] + added[row * ldc + column];
+      const double scale = std::abs(value * weights[row]) + std::abs(added[row * ldc + column]);
+      const double precision = std::string_view(d) == "f32"   ? 0
+                               : std::string_view(d) == "f16" ? 0x1p-11
+                                                              : 0x1p-8;
+      REQUIRE(std::abs(got[row * ldd + column] - wanted) <=
+              1e-5 * (scale + 1) + precision * std::abs(wanted));
+    }
+}
+
+Settings formats(const char* a, const char* b) { return {{"format_a", a}, {"format_b", b}}; }
+
+}  // namespace
+
+TEST_CASE("scaled_gemm, epilogue: bias, weights of rows and C") {
+  const Settings elements{
+      {"tile_m", "16"}, {"tile_n", "64"}, {"tile_k", "64"}, {"warps_n", "4"}, {"split", "2"}};
+  const Settings staged{
+      {"tile_m", "64"}, {"tile_n", "128"}, {"tile_k", "64"}, {"warps_n", "4"}, {"split", "1"}};
+  check({with(shape(19, 70, 160), formats("bf16", "s4")), "sm_90a", elements}, "f32", "bf16", "f32", false);
+  check({with(shape(70, 200, 160), formats("bf16", "mxfp4")), "sm_90a", staged}, "bf16", "f32", "bf16",
+        false);
+  check({with(shape(70, 136, 160), formats("e4m3", "s4")), "sm_90a", staged}, "f16", "bf16", "f16", false);
+  check({with(shape(35, 70, 130), formats("f16", "u4")), "sm_80"}, "f16", "f16", "f16", false);
+  check({with(shape(35, 70, 160), formats("nvfp4", "nvfp4")), "sm_120a"}, "bf16", "f16", "f32", false);
+}
+
+TEST_CASE("scaled_gemm, epilogue: gates and values have a bias of their own, and batches as well") {
+  const Settings batches{{"batch", "2"}};
+  check({with(with(shape(19, 80, 160), formats("bf16", "s4")), batches), "sm_90a"}, "f32", "bf16", "f32",
+        true);
+  check({with(with(shape(19, 80, 160), formats("e4m3", "mxfp4")), batches), "sm_89"}, "bf16", "f32", "bf16",
+        true);
+  check({with(with(shape(19, 80, 160), formats("mxfp8_e4m3", "mxfp4")), batches), "sm_120a"}, "f32", "f16",
+        "f32", true);
+}
+
+TEST_CASE("scaled_gemm, epilogue: a pitch of C without C is refused") {
+  const Settings problem = with(shape(19, 80, 160), formats("bf16", "s4"));
+  CHECK_THAT(refusal([&] { scaled_gemm().problem(with(problem, {{"ldc", "80"}})); }),
+             ContainsSubstring("give c a type"));
+  CHECK_THAT(refusal([&] { scaled_gemm().problem(with(problem, {{"c", "bf16"}, {"ldc", "79"}})); }),
+             ContainsSubstring("ldc"));
+}
+
+}  // namespace ptxloom::scaled_gemm_test::epilogue
