@@ -67,7 +67,8 @@ struct ChipModel {
   int sector = 0, partial = 0, overlap = 0, cluster = 0, summed = 0, exchanged = 0, grid_wait = 0,
       prologue = 0;
   int stream_memory = 0, stream_latency = 0, stream_block = 0, stream_launch = 0, stream_issue = 0,
-      stream_overlap = 0, stream_alone = 0, stream_cluster = 0, shuffle = 0, barrier = 0, cluster_barrier = 0;
+      stream_code = 0, stream_overlap = 0, stream_alone = 0, stream_cluster = 0, shuffle = 0, barrier = 0,
+      cluster_barrier = 0;
 };
 
 struct ModelColumn {
@@ -102,6 +103,7 @@ inline constexpr ModelColumn kModelColumns[] = {
     {"stream_block", &ChipModel::stream_block},
     {"stream_launch", &ChipModel::stream_launch},
     {"stream_issue", &ChipModel::stream_issue},
+    {"stream_code", &ChipModel::stream_code},
     {"stream_overlap", &ChipModel::stream_overlap},
     {"stream_alone", &ChipModel::stream_alone},
     {"stream_cluster", &ChipModel::stream_cluster},

@@ -10,12 +10,16 @@ namespace {
 constexpr double kLanes = 32, kSchedulers = 4;
 constexpr double kPercent = 0.01;
 
+/// Instructions of a thread: they stand one after the other, without a loop.
+double thread_instructions(const Demand& d) {
+  return d.instructions * kLanes / (static_cast<double>(d.blocks) * std::max(d.threads, 1));
+}
+
 /// Clocks of a team from its first load to its last store, if it has the SM to itself.
 double team_clocks(const Demand& d, const target::ChipModel& model) {
-  const double threads = static_cast<double>(d.blocks) * std::max(d.threads, 1);
   return static_cast<double>(d.steps) * model.stream_latency + d.shuffles * model.shuffle +
          d.barriers * model.barrier + d.cluster_barriers * model.cluster_barrier + model.stream_block +
-         d.instructions * kLanes / threads * model.stream_issue;
+         thread_instructions(d) * model.stream_issue;
 }
 
 /// A round of thread blocks on an SM: its clocks, and those in which memory or the schedulers are busy.
@@ -29,7 +33,8 @@ StreamingRound round(const Demand& d, const Chip& chip, double at_once) {
   const double bandwidth =
       chip.dram_bytes_per_s * kPercent * model.stream_memory / chip.sms / chip.clock_hz;  // bytes a clock
   const double memory = bandwidth > 0 ? d.l2_bytes * share / bandwidth : 0;
-  const double issue = share * std::max(d.instructions / kSchedulers, d.lines);
+  const double pace = thread_instructions(d) > model.stream_code ? 1 : kSchedulers;
+  const double issue = share * std::max(d.instructions / pace, d.lines);
   const double starts = at_once * model.stream_launch, alone = team_clocks(d, model);
   const double most = std::max({memory, issue, starts, alone}), others = memory + issue + alone - most;
   const double exposed = kPercent * (model.stream_overlap + model.stream_alone / (at_once * d.teams));

@@ -61,6 +61,7 @@ Emitted emit_kernel(std::shared_ptr<const Specs> specs, const Target& target, co
   LaunchPlan launch = launch_of(p, c, params);
   KernelBuilder k(std::move(specs), launch.entry, target);
   k.require_block(static_cast<std::uint32_t>(c.threads));
+  k.min_blocks_per_sm(static_cast<std::uint32_t>(resident_blocks(target.info(), p, c)));
   if (c.blocks > 1) k.require_cluster(static_cast<std::uint32_t>(c.blocks));
   emit_team(k, p, c, params.declare(k));
   return {.module = k.finish(), .launches = {std::move(launch)}};
