@@ -173,6 +173,12 @@ std::string choices_of(const Database& database, std::span<const FormData* const
   return "parameters that can be chosen here:" + list;
 }
 
+/// "PTX 8.4"; of a version newer than the default also the release of CUDA and the driver that it needs.
+std::string version_needed(const Target& target, Version since) {
+  const std::string version = "PTX " + to_string(since);
+  return since > default_ptx_version() ? version + ": " + to_string(requirement_of(target, since)) : version;
+}
+
 }  // namespace
 
 Selection select(const Database& database, std::string_view family, std::span<const Choice> choices,
@@ -205,8 +211,8 @@ std::string where_legal(Variant variant) {
              place.target.satisfies(other.target.info());
     });
     if (follows) continue;
-    text += (text.empty() ? "" : " or ") + std::string(place.target.name()) + " (PTX " +
-            to_string(place.since) + ")";
+    text += (text.empty() ? "" : " or ") + std::string(place.target.name()) + " (" +
+            version_needed(place.target, place.since) + ")";
   }
   return text.empty() ? "no known target" : text;
 }

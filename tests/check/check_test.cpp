@@ -134,6 +134,9 @@ TEST_CASE("a missing instruction is reported with the targets that have it") {
   CHECK(d.code == "not-on-target");
   CHECK_THAT(d.message, EndsWith("not on sm_75"));
   CHECK(d.hint == "it needs sm_80 (PTX 7.0)");
+  const Diagnostic newer =
+      only("cvt.rn.satfinite.ue5m3x2.f32 h1, f1, f2;", {.target = "sm_90a", .version = "9.4"});
+  CHECK(newer.hint == "it needs sm_107f (PTX 9.4: CUDA 13.4, driver 615)");
 }
 
 TEST_CASE("an instruction newer than the version is reported with the version that has it") {
