@@ -71,7 +71,7 @@ struct Demand {
   /// What only streamed loads have. Their `steps` are loads of a thread that wait one for the other, and
   /// their `l2_bytes` count whole sectors.
   ///@{
-  double lines = 0;             ///< of 128 bytes that accesses of warps touch; each counts for each access
+  double sectors = 0;           ///< of 32 bytes that accesses of warps touch; each counts for each access
   int teams = 1;                ///< parts of a thread block that work by themselves: a row each, say
   double shuffles = 0;          ///< of a team, one after the other
   double barriers = 0;          ///< of a thread block, in which a team waits

@@ -26,7 +26,8 @@ Diagnostic explain_selection(const Database& database, std::string_view family,
 
 /// The targets that have a variant, each with the required PTX version, without those implied by another:
 /// "sm_90 (PTX 7.8)", "sm_100a (PTX 8.6) or sm_100f (PTX 8.8)"; with the
-/// release of CUDA and the driver for what is newer than the default version: "sm_107f (PTX 9.4: CUDA 13.4, driver 615)".
+/// release of CUDA and the driver for what is newer than the default version: "sm_107f (PTX 9.4: CUDA 13.4,
+/// driver 615)".
 std::string where_legal(Variant variant);
 
 }  // namespace ptxloom::spec

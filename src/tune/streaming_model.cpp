@@ -34,7 +34,7 @@ StreamingRound round(const Demand& d, const Chip& chip, double at_once) {
       chip.dram_bytes_per_s * kPercent * model.stream_memory / chip.sms / chip.clock_hz;  // bytes a clock
   const double memory = bandwidth > 0 ? d.l2_bytes * share / bandwidth : 0;
   const double pace = thread_instructions(d) > model.stream_code ? 1 : kSchedulers;
-  const double issue = share * std::max(d.instructions / pace, d.lines);
+  const double issue = share * std::max(d.instructions / pace, d.sectors);
   const double starts = at_once * model.stream_launch, alone = team_clocks(d, model);
   const double most = std::max({memory, issue, starts, alone}), others = memory + issue + alone - most;
   const double exposed = kPercent * (model.stream_overlap + model.stream_alone / (at_once * d.teams));

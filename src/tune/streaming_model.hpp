@@ -7,9 +7,8 @@
 // reduced or converted. Thread blocks run in rounds, as many at once as an SM holds. A round is the longest
 // of four times, and a part of the others:
 //   memory      bytes of all thread blocks on the SM, at the SM's share of the bandwidth
-//   issue       their instructions, one a clock for each of four schedulers, or the lines that their accesses
-//   touch,
-//               one a clock
+//   issue       their instructions, one a clock for each of four schedulers, or the sectors that their
+//               loads touch, one a clock
 //   starts      of its thread blocks, one after the other
 //   one team    its loads that wait for each other, reductions and barriers, and its own instructions
 // The part grows if few teams are on an SM, because then none computes while another waits.

@@ -36,10 +36,9 @@ double chunk_instructions(const Problem& p, const Config& c) {
   return kPerElement * c.vector + 2 * c.vector * p.y.bytes() / access_bytes(p, c) + kPerChunk;
 }
 
-/// Lines of 128 bytes that the stores of a chunk touch, for a warp.
-double chunk_lines(const Problem& p, const Config& c) {
-  const double bytes = c.vector * p.y.bytes(), lines = kit::kWarpThreads * bytes / 128;
-  return bytes / access_bytes(p, c) * std::max(1.0, lines);
+/// Sectors that a warp's stores of a chunk touch: as in quantize.
+double chunk_sectors(const Problem& p, const Config& c) {
+  return c.vector * p.y.bytes() * (access_bytes(p, c) <= p.y.bytes() ? c.vector : 1);
 }
 
 /// Bytes of the whole tensors that move, given what a thread accesses at once.
@@ -64,7 +63,7 @@ tune::Demand demand_of(const Target&, const Problem& p, const Config& c) {
           .l2_bytes = moved_bytes(p, c, threads * chunks * c.vector),
           .steps = 1,
           .loads = tune::Loads::streamed,
-          .lines = threads / kit::kWarpThreads * chunks * chunk_lines(p, c),
+          .sectors = threads / kit::kWarpThreads * chunks * chunk_sectors(p, c),
           .teams = c.threads / c.lanes};
 }
 

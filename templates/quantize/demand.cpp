@@ -51,10 +51,11 @@ double chunk_instructions(const Problem& p, const Config& c) {
   return (kPerElement * c.vector + access) * reads_of(p, c) + 3 * shuffles + group + kPerEdge;
 }
 
-/// Lines of 128 bytes that the loads of a chunk touch, for a warp.
-double chunk_lines(const Problem& p, const Config& c) {
-  const double bytes = c.vector * p.x.bytes(), lines = kit::kWarpThreads * bytes / 128;
-  return bytes / access_bytes(p, c) * std::max(1.0, lines) * reads_of(p, c);
+/// Sectors that a warp's loads of a chunk touch: vectors touch each once, elements by themselves touch those
+/// of all lanes' chunks, where these are adjacent, once for each element of a chunk.
+double chunk_sectors(const Problem& p, const Config& c) {
+  const double bytes = c.vector * p.x.bytes();
+  return bytes * (access_bytes(p, c) <= p.x.bytes() ? c.vector : 1) * reads_of(p, c);
 }
 
 /// Elements that threads read at once and that are adjacent in memory.
@@ -89,7 +90,7 @@ tune::Demand demand_of(const Target&, const Problem& p, const Config& c) {
           .l2_bytes = moved_bytes(p, c, threads * chunks * c.vector),
           .steps = static_cast<std::uint64_t>(reads_of(p, c) * parts),
           .loads = tune::Loads::streamed,
-          .lines = threads / kit::kWarpThreads * chunks * chunk_lines(p, c),
+          .sectors = threads / kit::kWarpThreads * chunks * chunk_sectors(p, c),
           .teams = c.threads / c.team().threads(),
           .shuffles = p.whole_rows() ? kWarpSteps : 0,
           .barriers = p.whole_rows() && c.kind == TeamKind::block ? 1.0 : 0.0};

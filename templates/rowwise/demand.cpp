@@ -25,7 +25,7 @@ double reductions_of(const Problem& p) { return (p.op == Op::layer_norm ? 2 : 1)
 
 /// Instructions for each element that a thread has, elements beyond the row included.
 double instructions_of(const Problem& p, const Config& c) {
-  const double arithmetic = p.is_norm() ? 8 : 12, accesses = 6.0 / c.vector;
+  const double arithmetic = p.is_norm() ? 8 : 12, accesses = 12.0 / c.vector;
   const bool shifted_vectors = c.shape(p).shifted() && (p.weight || p.bias);
   return (arithmetic + accesses + (shifted_vectors ? 2 : 0)) * reads_of(p, c);
 }

@@ -43,9 +43,7 @@ tune::Demand of_blocks(std::uint64_t blocks) {
           .shuffles = 5};
 }
 
-double clocks(const tune::Demand& demand) {
-  return 1e3 * tune::predict(demand, round_chip()).us - 2000;
-}
+double clocks(const tune::Demand& demand) { return 1e3 * tune::predict(demand, round_chip()).us - 2000; }
 
 }  // namespace
 
@@ -71,7 +69,7 @@ TEST_CASE("long code, scattered accesses, clusters and single teams cost") {
   code.instructions = 40 * 4 * 1100;  // 1100 of a thread, of which one is issued a clock
   CHECK(clocks(code) == Approx(4 * 4 * 1100 + 0.1 * (800 + 500 + 100 + 2200 + 50)));
   tune::Demand scattered = of_blocks(40);
-  scattered.lines = 40 * 1000;
+  scattered.sectors = 40 * 1000;
   CHECK(clocks(scattered) == Approx(4000 + 0.1 * (800 + 850)));
   tune::Demand cluster = of_blocks(40);
   cluster.cluster = 2, cluster.cluster_barriers = 1;
