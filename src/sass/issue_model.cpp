@@ -122,7 +122,9 @@ class Modeller {
     op.read = op.row->read;
     for (const IssueUse& use : op.row->uses) {
       const bool shared = table_.units()[use.units.front()].name == kShared && columns == 0;
-      op.cycles.push_back(use.cycles.at(columns) * (shared ? options_.conflicts : 1));
+      const bool held = table_.units()[use.units.front()].of_warp;
+      if (held) op.hold = use.cycles.at(columns);
+      op.cycles.push_back(held ? 0 : use.cycles.at(columns) * (shared ? options_.conflicts : 1));
       if (shared) op.latency += table_.chip().wave * (options_.conflicts - 1);
     }
     if (op.row->effect == IssueEffect::group) op.ends_group = has_group(code.text);

@@ -62,7 +62,7 @@ struct Scheduler {
     int warp = -1;
     RegisterId id = 0;
   };
-  std::array<Kept, kOperandSlots> kept{};
+  std::vector<std::array<Kept, kOperandSlots>> kept;  ///< by bank
 };
 
 struct Block {
@@ -83,6 +83,7 @@ class Simulation {
     for (Scheduler& one : schedulers_) {
       one.units.resize(table.units().size());
       one.banks.resize(static_cast<std::size_t>(std::max(table.chip().banks, 1)));
+      one.kept.resize(one.banks.size());
     }
     blocks_.resize(warps_.size() / static_cast<std::size_t>(options.block_warps) + 1);
     result_.waits.resize(ops.size());
@@ -200,9 +201,9 @@ class Simulation {
   void read_registers(const Scheduler& scheduler, int warp, const IssueOp& op,
                       std::vector<double>& free) const {
     for (const IssueRead& one : op.reads) {
-      const Scheduler::Kept& kept = scheduler.kept[one.slot % kOperandSlots];
-      if (kept.warp == warp && kept.id == one.id) continue;
-      free[one.id % free.size()] += 1;
+      const std::size_t bank = one.id % free.size();
+      const Scheduler::Kept& kept = scheduler.kept[bank][one.slot % kOperandSlots];
+      if (kept.warp != warp || kept.id != one.id) free[bank] += 1;
     }
   }
 
@@ -213,11 +214,11 @@ class Simulation {
     account(w, now, at);
     for (unsigned board = 0; board < kScoreboards; ++board)
       if ((op.control.wait >> board & 1U) != 0) w.boards[board].clear();
-    scheduler.free = now + table_.chip().dispatch;
+    scheduler.free = now + table_.chip().dispatch + (op.taken ? table_.chip().bubble : 0);
     scheduler.last = warp;
     const double begin = occupy(scheduler, warp, number, now);
     w.last = now;
-    w.ready = now + std::max(op.control.stall, 1U) + (op.taken ? table_.chip().taken : 0);
+    w.ready = now + std::max(op.control.stall, 1U) + op.hold + (op.taken ? table_.chip().taken : 0);
     complete(w, number, begin);
     if (op.row != nullptr && op.row->effect == IssueEffect::barrier) arrive(warp, begin);
     w.op = (number + 1) % ops_.size();
@@ -255,8 +256,8 @@ class Simulation {
     for (double& one : scheduler.banks) one = std::max(one, now);
     read_registers(scheduler, warp, op, scheduler.banks);
     for (const IssueRead& one : op.reads)
-      scheduler.kept[one.slot % kOperandSlots] = {(op.control.reuse >> one.slot & 1U) != 0 ? warp : -1,
-                                                  one.id};
+      scheduler.kept[one.id % scheduler.kept.size()][one.slot % kOperandSlots] = {
+          (op.control.reuse >> one.slot & 1U) != 0 ? warp : -1, one.id};
   }
 
   void complete(WarpState& w, std::size_t number, double begin) const {

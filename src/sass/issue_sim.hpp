@@ -25,7 +25,7 @@ struct IssueOp {
   ControlCode control{};
   const IssueRow* row = nullptr;  ///< null: the table does not have it, and it occupies nothing
   std::vector<double> cycles{};   ///< of each use of the row
-  double latency = 0, read = 0;
+  double latency = 0, read = 0, hold = 0;
   std::vector<IssueRead> reads{};
   bool taken = false;       ///< it branches to the next one
   bool ends_group = false;  ///< a wgmma that ends a group

@@ -159,11 +159,21 @@ struct Errors {
   }
 };
 
-/// The loop that the clock was read around: the one with the most instructions of the function.
-const sass::LoopModel* timed_loop(const sass::FunctionModel& function) {
-  const auto largest = std::ranges::max_element(function.loops, {},
-                                                [](const sass::LoopModel& one) { return one.instructions; });
-  return largest == function.loops.end() ? nullptr : &*largest;
+/// The first loop after the first reading of the clock.
+const sass::LoopModel* timed_loop(const sass::FunctionModel& function, const sass::ListedFunction& listed) {
+  const auto clock = std::ranges::find_if(listed.instructions, [](const sass::ListedInstruction& one) {
+    return one.text.find("SR_CLOCKLO") != std::string::npos;
+  });
+  if (clock == listed.instructions.end()) return nullptr;
+  const auto loop = std::ranges::find_if(
+      function.loops, [&](const sass::LoopModel& one) { return one.first > clock->offset; });
+  return loop == function.loops.end() ? nullptr : &*loop;
+}
+
+/// Words of the most used bank that each access of a kernel needs: of shared_conflict_8, 8.
+int conflicts_of(std::string_view name) {
+  const std::size_t at = name.find("conflict_");
+  return at == name.npos ? 1 : std::stoi(std::string(name.substr(at + 9)));
 }
 
 int score(const std::string& file, std::span<char* const> cubins) {
@@ -177,18 +187,25 @@ int score(const std::string& file, std::span<char* const> cubins) {
     const sass::CubinView view(std::as_bytes(std::span(cubin)), path);
     const sass::Disassembly disassembly = sass::disassemble(std::as_bytes(std::span(cubin)));
     const sass::Listing listing = sass::list({.cubin = view, .name = path, .disassembly = &disassembly});
-    for (const int warps : kWarpCounts) {
-      const sass::IssueModel model =
-          sass::issue_model(listing, view.chip(), {.warps = warps, .block_warps = warps});
-      for (const sass::FunctionModel& function : model.functions) {
-        const auto found = measured.find({function.name, warps});
-        const sass::LoopModel* const loop = timed_loop(function);
-        if (found == measured.end() || loop == nullptr) continue;
+    for (std::size_t i = 0; i < listing.functions.size(); ++i) {
+      sass::Listing alone = listing;
+      alone.functions = {listing.functions[i]};
+      const std::string name(listing.functions[i].facts.name);
+      for (const int warps : kWarpCounts) {
+        const auto found = measured.find({name, warps});
+        if (found == measured.end()) continue;
+        const sass::IssueModel model = sass::issue_model(alone, view.chip(),
+                                                         {.warps = warps,
+                                                          .block_warps = warps,
+                                                          .loads = sass::LoadFrom::l1,
+                                                          .conflicts = conflicts_of(name)});
+        const sass::LoopModel* const loop = timed_loop(model.functions.front(), alone.functions.front());
+        if (loop == nullptr) continue;
         const double error = loop->cycles / found->second - 1;
-        all.add(error, fmt::format("{} {}", function.name, warps));
-        by_warps[warps].add(error, function.name);
-        fmt::print("{:24} {:5} {:10.1f} {:10.1f} {:+7.1f}%  {}\n", function.name, warps, loop->cycles,
-                   found->second, 100 * error, loop->bound);
+        all.add(error, fmt::format("{} {}", name, warps));
+        by_warps[warps].add(error, name);
+        fmt::print("{:24} {:5} {:10.1f} {:10.1f} {:+7.1f}%  {}\n", name, warps, loop->cycles, found->second,
+                   100 * error, loop->bound);
       }
     }
   }

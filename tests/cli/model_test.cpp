@@ -59,6 +59,7 @@ TEST_CASE("sass --model predicts the loops of a cubin, with nvdisasm and without
   const TemporaryFolder folder;
   for (const std::string target : {"sm_75", "sm_80", "sm_90a", "sm_100a", "sm_120a"}) {
     const std::string cubin = loop_cubin(folder, target);
+    std::map<bool, double> cycles;
     for (const bool own : {false, true}) {
       CAPTURE(target, own);
       std::vector<std::string> command = {"sass", cubin, "--model", "--warps", "4", "--format", "json"};
@@ -73,7 +74,9 @@ TEST_CASE("sass --model predicts the loops of a cubin, with nvdisasm and without
       CHECK(loop["unknown"] == 0);
       CHECK(loop["cycles"] > 100);
       CHECK(loop["bound"] == "latency");
+      cycles[own] = loop["cycles"];
     }
+    CHECK(cycles[true] == cycles[false]);
   }
 }
 
