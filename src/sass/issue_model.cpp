@@ -135,7 +135,8 @@ class Modeller {
     }
     for (const RegisterUse& use : code.uses.reads)
       if (file_of(use.id) == RegisterFile::general && use.operand >= 'a' && use.operand <= 'c')
-        op.reads.push_back({static_cast<unsigned>(use.operand - 'a'), use.id});
+        op.reads.push_back(
+            {static_cast<unsigned>(use.operand - 'a'), use.id, static_cast<RegisterId>(use.id - use.index)});
     return op;
   }
 

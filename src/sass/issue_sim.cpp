@@ -189,21 +189,24 @@ class Simulation {
     return one.waiting.size() < room ? 0 : one.waiting[one.waiting.size() - room];
   }
 
+  /// The registers must be there within the window; what reads more of a bank begins when the bank is free.
   void wait_for_banks(const Scheduler& scheduler, int warp, const IssueOp& op, Earliest& at) const {
     if (table_.chip().banks == 0 || !op.row->banks) return;
-    std::vector<double> free = scheduler.banks;
-    for (double& one : free) one = std::max(one, at.at);
-    read_registers(scheduler, warp, op, free);
-    const double end = *std::ranges::max_element(free);
-    at.later(end - table_.chip().window, StallReason::registers);
+    std::vector<double> reads(scheduler.banks.size());
+    count_reads(scheduler, warp, op, reads);
+    for (std::size_t i = 0; i < reads.size(); ++i)
+      if (reads[i] > 0)
+        at.later(scheduler.banks[i] + reads[i] - std::max(table_.chip().window, reads[i]),
+                 StallReason::registers);
   }
 
-  void read_registers(const Scheduler& scheduler, int warp, const IssueOp& op,
-                      std::vector<double>& free) const {
+  /// Registers of each bank that are not kept from the instruction before.
+  static void count_reads(const Scheduler& scheduler, int warp, const IssueOp& op,
+                          std::vector<double>& reads) {
     for (const IssueRead& one : op.reads) {
-      const std::size_t bank = one.id % free.size();
+      const std::size_t bank = one.id % reads.size();
       const Scheduler::Kept& kept = scheduler.kept[bank][one.slot % kOperandSlots];
-      if (kept.warp != warp || kept.id != one.id) free[bank] += 1;
+      if (kept.warp != warp || kept.id != one.first) reads[bank] += 1;
     }
   }
 
@@ -254,10 +257,10 @@ class Simulation {
 
   void use_banks(Scheduler& scheduler, int warp, const IssueOp& op, double now) const {
     for (double& one : scheduler.banks) one = std::max(one, now);
-    read_registers(scheduler, warp, op, scheduler.banks);
+    count_reads(scheduler, warp, op, scheduler.banks);
     for (const IssueRead& one : op.reads)
       scheduler.kept[one.id % scheduler.kept.size()][one.slot % kOperandSlots] = {
-          (op.control.reuse >> one.slot & 1U) != 0 ? warp : -1, one.id};
+          (op.control.reuse >> one.slot & 1U) != 0 ? warp : -1, one.first};
   }
 
   void complete(WarpState& w, std::size_t number, double begin) const {

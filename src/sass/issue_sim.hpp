@@ -17,6 +17,7 @@ namespace ptxloom::sass {
 struct IssueRead {
   unsigned slot = 0;  ///< of the operand
   RegisterId id = 0;
+  RegisterId first = 0;  ///< of the operand's registers
 };
 
 /// An instruction of the loop.
