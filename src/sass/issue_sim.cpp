@@ -221,7 +221,7 @@ class Simulation {
     scheduler.last = warp;
     const double begin = occupy(scheduler, warp, number, now);
     w.last = now;
-    w.ready = now + std::max(op.control.stall, 1U) + op.hold + (op.taken ? table_.chip().taken : 0);
+    w.ready = now + std::max<double>(op.control.stall, op.taken ? table_.chip().taken : 1) + op.hold;
     complete(w, number, begin);
     if (op.row != nullptr && op.row->effect == IssueEffect::barrier) arrive(warp, begin);
     w.op = (number + 1) % ops_.size();

@@ -18,7 +18,7 @@ struct IssueChip {
   double dispatch = 0;  ///< cycles from one instruction of a scheduler to the next
   int banks = 0;        ///< of a scheduler's registers; each gives one register of a warp a cycle
   double window = 0;    ///< cycles in which an instruction of fixed latency must have its operands
-  double taken = 0;     ///< cycles that a branch that is taken costs its warp beside its stall count
+  double taken = 0;     ///< cycles from a branch that is taken to the next instruction, at least
   double bubble = 0;    ///< cycles in which its scheduler issues nothing after it
   double wave = 0;  ///< cycles by which each further access to the same bank of shared memory delays a load
 };

@@ -176,42 +176,72 @@ int conflicts_of(std::string_view name) {
   return at == name.npos ? 1 : std::stoi(std::string(name.substr(at + 9)));
 }
 
+/// The predictions of kernels beside what was measured, as the rows of a table.
+class Score {
+ public:
+  explicit Score(Measured measured) : measured_(std::move(measured)) {
+    fmt::print("| kernel | limit |");
+    for (const int warps : kWarpCounts) fmt::print(" {} warp{} |", warps, warps == 1 ? "" : "s");
+    fmt::print("\n|---|---|---|---|---|---|---|\n");
+  }
+
+  void add(const sass::Listing& kernel, int chip) {
+    const std::string name(kernel.functions.front().facts.name);
+    std::string cells, bound;
+    for (const int warps : kWarpCounts) {
+      const auto found = measured_.find({name, warps});
+      const double predicted = found == measured_.end() ? 0 : predict(kernel, chip, name, warps, bound);
+      if (predicted == 0) {
+        cells += " |";
+        continue;
+      }
+      const double error = predicted / found->second - 1;
+      all_.add(error, fmt::format("{}, {} warps", name, warps));
+      by_warps_[warps].add(error, name);
+      cells += fmt::format(" {:.1f} / {:.1f}, {:+.0f} % |", predicted, found->second, 100 * error);
+    }
+    if (!bound.empty()) fmt::print("| {} | {} |{}\n", name, bound, cells);
+  }
+
+  /// The exit code: 1 if nothing was compared.
+  int print_errors() const {
+    fmt::print("\n");
+    for (const auto& [warps, errors] : by_warps_) fmt::print("{:2} warps: {}\n", warps, errors.text());
+    fmt::print("all: {}\n", all_.text());
+    return all_.count > 0 ? 0 : 1;
+  }
+
+ private:
+  static double predict(const sass::Listing& kernel, int chip, std::string_view name, int warps,
+                        std::string& bound) {
+    const sass::IssueModel model = sass::issue_model(
+        kernel, chip,
+        {.warps = warps, .block_warps = warps, .loads = sass::LoadFrom::l1, .conflicts = conflicts_of(name)});
+    const sass::LoopModel* const loop = timed_loop(model.functions.front(), kernel.functions.front());
+    if (loop != nullptr) bound = loop->bound;
+    return loop == nullptr ? 0 : loop->cycles;
+  }
+
+  Measured measured_;
+  Errors all_;
+  std::map<int, Errors> by_warps_;
+};
+
 int score(const std::string& file, std::span<char* const> cubins) {
-  const Measured measured = read_measured(file);
-  Errors all;
-  std::map<int, Errors> by_warps;
-  fmt::print("{:24} {:>5} {:>10} {:>10} {:>8}  {}\n", "kernel", "warps", "predicted", "measured", "error",
-             "bound");
+  Score score(read_measured(file));
   for (const char* path : cubins) {
     const std::string cubin = read(path);
     const sass::CubinView view(std::as_bytes(std::span(cubin)), path);
     const sass::Disassembly disassembly = sass::disassemble(std::as_bytes(std::span(cubin)));
-    const sass::Listing listing = sass::list({.cubin = view, .name = path, .disassembly = &disassembly});
-    for (std::size_t i = 0; i < listing.functions.size(); ++i) {
+    sass::Listing listing = sass::list({.cubin = view, .name = path, .disassembly = &disassembly});
+    std::ranges::sort(listing.functions, {}, [](const sass::ListedFunction& one) { return one.facts.name; });
+    for (const sass::ListedFunction& function : listing.functions) {
       sass::Listing alone = listing;
-      alone.functions = {listing.functions[i]};
-      const std::string name(listing.functions[i].facts.name);
-      for (const int warps : kWarpCounts) {
-        const auto found = measured.find({name, warps});
-        if (found == measured.end()) continue;
-        const sass::IssueModel model = sass::issue_model(alone, view.chip(),
-                                                         {.warps = warps,
-                                                          .block_warps = warps,
-                                                          .loads = sass::LoadFrom::l1,
-                                                          .conflicts = conflicts_of(name)});
-        const sass::LoopModel* const loop = timed_loop(model.functions.front(), alone.functions.front());
-        if (loop == nullptr) continue;
-        const double error = loop->cycles / found->second - 1;
-        all.add(error, fmt::format("{} {}", name, warps));
-        by_warps[warps].add(error, name);
-        fmt::print("{:24} {:5} {:10.1f} {:10.1f} {:+7.1f}%  {}\n", name, warps, loop->cycles, found->second,
-                   100 * error, loop->bound);
-      }
+      alone.functions = {function};
+      score.add(alone, view.chip());
     }
   }
-  for (const auto& [warps, errors] : by_warps) fmt::print("{:2} warps: {}\n", warps, errors.text());
-  fmt::print("all: {}\n", all.text());
-  return all.count > 0 ? 0 : 1;
+  return score.print_errors();
 }
 
 }  // namespace
