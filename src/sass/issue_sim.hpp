@@ -57,7 +57,6 @@ struct SimResult {
   std::array<double, kStallReasons> stalls{};  ///< of an iteration of a warp, on average
   double issued = 0;                           ///< cycles of an iteration of a warp in which it issues
   std::vector<double> waits{};                 ///< for each op: cycles that warps waited for its results
-  std::vector<double> busy{};                  ///< for each unit: share of time, of the busiest one
   std::vector<IssueEvent> events{};            ///< of warps of the first scheduler, in one iteration
   double event_cycles = 0;                     ///< how long that took
 };
