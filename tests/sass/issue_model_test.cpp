@@ -185,6 +185,17 @@ TEST_CASE("with enough warps the busiest unit, or the issue of instructions, set
       WithinRel(8.0 * count * warps, 0.05));
 }
 
+TEST_CASE("loads from L2 take its bandwidth, loads from L1 do not, and stores always do") {
+  const std::string loads = repeated(8, "[----:B------:R-:W-:-:S01] LDG.E.128 R4, desc[UR4][R2.64]\n");
+  const std::string stores = repeated(8, "[----:B------:R-:W-:-:S01] STG.E.128 desc[UR4][R2.64], R4\n");
+  // 32 lanes of 16 bytes, 64 bytes a cycle.
+  CHECK(bound_of(loop_of(loads, {.warps = 16, .loads = LoadFrom::l2}), "l2") == 8 * 16 * 8);
+  CHECK(bound_of(loop_of(loads, {.warps = 16, .loads = LoadFrom::l1}), "l2") == 0);
+  CHECK(bound_of(loop_of(loads, {.warps = 16, .loads = LoadFrom::l1}), "l1") == 8 * 16 * 4);
+  CHECK(bound_of(loop_of(stores, {.warps = 16, .loads = LoadFrom::l1}), "l2") == 8 * 16 * 8);
+  for (const int chip : {75, 80, 90, 100, 120}) CHECK(target::rates_of(chip)->l2 == 64);
+}
+
 TEST_CASE("warps wait for each other at a barrier") {
   const std::string body = "[----:B------:R-:W-:-:S05] BAR.SYNC.DEFER_BLOCKING 0x0\n";
   const double branch = branch_cycles();
