@@ -16,7 +16,7 @@ constexpr int kFewIterations = 8, kMoreIterations = 24;
 constexpr int kShownIteration = 12;  ///< whose events are kept
 constexpr double kMostCycles = 4e6;
 constexpr std::size_t kOperandSlots = 4;
-constexpr std::size_t kMostEvents = 20000;
+constexpr std::size_t kMostEvents = 200000, kManyEvents = 4000;
 constexpr std::size_t kMostGroups = 8;  ///< of wgmma, that an instruction can leave in flight, and one
 constexpr std::size_t kMostBanks = 8;
 using BankReads = std::array<double, kMostBanks>;
@@ -325,7 +325,10 @@ class Simulation {
     const int iteration = state(0).iterations;
     if (&scheduler != schedulers_.data() || iteration > kShownIteration || iteration < kShownIteration - 2)
       return;
-    if (result_.events.size() < kMostEvents) result_.events.push_back(event);
+    std::vector<IssueEvent>& events = result_.events;
+    if (events.size() == kMostEvents && iteration < kShownIteration)
+      std::erase_if(events, [&](const IssueEvent& one) { return one.end <= event.begin; });
+    if (events.size() < kMostEvents) events.push_back(event);
   }
 
   /// Those of the iteration that is shown, with times from its beginning.
@@ -336,6 +339,8 @@ class Simulation {
     }
     std::erase_if(result_.events,
                   [&](const IssueEvent& one) { return one.end <= 0 || one.begin >= result_.event_cycles; });
+    if (result_.events.size() > kManyEvents)
+      std::erase_if(result_.events, [](const IssueEvent& one) { return one.warp != 0; });
   }
 
   void finish() {

@@ -57,8 +57,8 @@ struct SimResult {
   std::array<double, kStallReasons> stalls{};  ///< of an iteration of a warp, on average
   double issued = 0;                           ///< cycles of an iteration of a warp in which it issues
   std::vector<double> waits{};                 ///< for each op: cycles that warps waited for its results
-  std::vector<IssueEvent> events{};            ///< of warps of the first scheduler, in one iteration
-  double event_cycles = 0;                     ///< how long that took
+  std::vector<IssueEvent> events{};  ///< of the first scheduler, in one iteration; if many, of its first warp
+  double event_cycles = 0;           ///< how long that took
 };
 
 SimResult simulate(const IssueTable& table, const std::vector<IssueOp>& ops, const SimOptions& options);

@@ -227,6 +227,27 @@ TEST_CASE("DEPBAR waits until few enough are in flight, and wgmma's wait until g
   CHECK(with_rest(1).tensor_busy > 0.95);
 }
 
+TEST_CASE("the events that are shown fill one iteration of the first warp, however long it is") {
+  for (const int count : {1, 20, 600}) {
+    const LoopModel loop =
+        loop_of(repeated(count, "[----:B------:R-:W-:-:S02] LDS R4, [R1]\n"), {.warps = 64});
+    CAPTURE(count);
+    CHECK(loop.sim.event_cycles > 0);
+    double first = loop.sim.event_cycles, last = 0;
+    std::size_t of_first_warp = 0;
+    for (const IssueEvent& one : loop.sim.events) {
+      CHECK((one.end > 0 && one.begin < loop.sim.event_cycles && one.end >= one.begin));
+      CHECK(one.warp % 4 == 0);
+      first = std::min(first, one.begin);
+      last = std::max(last, one.end);
+      of_first_warp += one.warp == 0 ? 1 : 0;
+    }
+    CHECK(of_first_warp >= static_cast<std::size_t>(count));
+    CHECK(first < loop.sim.event_cycles / 4);
+    CHECK(last > loop.sim.event_cycles * 3 / 4);
+  }
+}
+
 TEST_CASE("registers of one bank delay instructions, unless they are kept") {
   const std::string conflict = "[----:B------:R-:W-:-:S01] FFMA R0, R2, R4, R6\n";
   const std::string spread = "[----:B------:R-:W-:-:S01] FFMA R0, R2, R5, 1\n";
