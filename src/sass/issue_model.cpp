@@ -12,7 +12,7 @@ namespace ptxloom::sass {
 namespace {
 
 constexpr int kLanes = 32;
-constexpr std::string_view kShared = "shared", kTensor = "tensor", kIssueBound = "issue",
+constexpr std::string_view kShared = "shared", kTensor = "tensor", kL2 = "l2", kIssueBound = "issue",
                            kLatencyBound = "latency";
 
 int product(const std::array<int, 3>& extent) { return extent[0] * extent[1] * extent[2]; }
@@ -120,11 +120,7 @@ class Modeller {
     const int columns = columns_of(code.text);
     op.latency = table_.latency_of(*op.row, columns);
     op.read = op.row->read;
-    for (const IssueUse& use : op.row->uses) {
-      const bool shared = table_.units()[use.units.front()].name == kShared && columns == 0;
-      op.cycles.push_back(use.cycles.at(columns) * (shared ? options_.conflicts : 1));
-      if (shared) op.latency += table_.chip().wave * (options_.conflicts - 1);
-    }
+    for (const IssueUse& use : op.row->uses) add_use(op, use, columns);
     if (op.row->effect == IssueEffect::group) op.ends_group = has_group(code.text);
     if (op.row->effect == IssueEffect::group_wait) op.remain = last_number(code.text);
     if (const auto drain = drain_of(code.text)) {
@@ -133,8 +129,22 @@ class Modeller {
     }
     for (const RegisterUse& use : code.uses.reads)
       if (file_of(use.id) == RegisterFile::general && use.operand >= 'a' && use.operand <= 'c')
-        op.reads.push_back({static_cast<unsigned>(use.operand - 'a'), use.id});
+        op.reads.push_back(
+            {static_cast<unsigned>(use.operand - 'a'), use.id, static_cast<RegisterId>(use.id - use.index)});
     return op;
+  }
+
+  /// Cycles of a unit, as the options have it.
+  void add_use(IssueOp& op, const IssueUse& use, int columns) const {
+    const IssueUnit& unit = table_.units()[use.units.front()];
+    double cycles = use.cycles.at(columns);
+    if (unit.of_warp) op.hold = cycles;
+    if (unit.of_warp || (unit.name == kL2 && op.row->global && options_.loads == LoadFrom::l1)) cycles = 0;
+    if (unit.name == kShared && columns == 0) {
+      cycles *= options_.conflicts;
+      op.latency += table_.chip().wave * (options_.conflicts - 1);
+    }
+    op.cycles.push_back(cycles);
   }
 
   /// A wgmma that names a scoreboard of groups ends one.

@@ -16,12 +16,14 @@ constexpr int kFewIterations = 8, kMoreIterations = 24;
 constexpr int kShownIteration = 12;  ///< whose events are kept
 constexpr double kMostCycles = 4e6;
 constexpr std::size_t kOperandSlots = 4;
-constexpr std::size_t kMostEvents = 20000;
+constexpr std::size_t kMostEvents = 200000, kManyEvents = 4000;
+constexpr std::size_t kMostGroups = 8;  ///< of wgmma, that an instruction can leave in flight, and one
+constexpr std::size_t kMostBanks = 8;
+using BankReads = std::array<double, kMostBanks>;
 
 /// A unit, of one scheduler or of the SM.
 struct Unit {
   double free = 0;             ///< when it can begin with the next instruction
-  double busy = 0;             ///< cycles so far
   std::deque<double> waiting;  ///< when those in its queue begin
 };
 
@@ -57,12 +59,12 @@ struct Scheduler {
   int last = -1;  ///< warp that issued
   std::vector<int> warps;
   std::vector<Unit> units;
-  std::vector<double> banks;
+  BankReads banks{};  ///< when each is free
   struct Kept {
     int warp = -1;
     RegisterId id = 0;
   };
-  std::array<Kept, kOperandSlots> kept{};
+  std::array<std::array<Kept, kOperandSlots>, kMostBanks> kept{};
 };
 
 struct Block {
@@ -80,10 +82,8 @@ class Simulation {
     warps_.resize(static_cast<std::size_t>(options.warps));
     for (std::size_t i = 0; i < warps_.size(); ++i)
       schedulers_[i % count].warps.push_back(static_cast<int>(i));
-    for (Scheduler& one : schedulers_) {
-      one.units.resize(table.units().size());
-      one.banks.resize(static_cast<std::size_t>(std::max(table.chip().banks, 1)));
-    }
+    for (Scheduler& one : schedulers_) one.units.resize(table.units().size());
+    banks_ = std::clamp(static_cast<std::size_t>(table.chip().banks), std::size_t{0}, kMostBanks);
     blocks_.resize(warps_.size() / static_cast<std::size_t>(options.block_warps) + 1);
     result_.waits.resize(ops.size());
   }
@@ -188,22 +188,25 @@ class Simulation {
     return one.waiting.size() < room ? 0 : one.waiting[one.waiting.size() - room];
   }
 
+  /// The registers must be there within the window; what reads more of a bank begins when the bank is free.
   void wait_for_banks(const Scheduler& scheduler, int warp, const IssueOp& op, Earliest& at) const {
-    if (table_.chip().banks == 0 || !op.row->banks) return;
-    std::vector<double> free = scheduler.banks;
-    for (double& one : free) one = std::max(one, at.at);
-    read_registers(scheduler, warp, op, free);
-    const double end = *std::ranges::max_element(free);
-    at.later(end - table_.chip().window, StallReason::registers);
+    if (banks_ == 0 || !op.row->banks) return;
+    const BankReads reads = count_reads(scheduler, warp, op);
+    for (std::size_t i = 0; i < banks_; ++i)
+      if (reads[i] > 0)
+        at.later(scheduler.banks[i] + reads[i] - std::max(table_.chip().window, reads[i]),
+                 StallReason::registers);
   }
 
-  void read_registers(const Scheduler& scheduler, int warp, const IssueOp& op,
-                      std::vector<double>& free) const {
+  /// Registers of each bank that are not kept from the instruction before.
+  BankReads count_reads(const Scheduler& scheduler, int warp, const IssueOp& op) const {
+    BankReads reads{};
     for (const IssueRead& one : op.reads) {
-      const Scheduler::Kept& kept = scheduler.kept[one.slot % kOperandSlots];
-      if (kept.warp == warp && kept.id == one.id) continue;
-      free[one.id % free.size()] += 1;
+      const std::size_t bank = one.id % banks_;
+      const Scheduler::Kept& kept = scheduler.kept[bank][one.slot % kOperandSlots];
+      if (kept.warp != warp || kept.id != one.first) reads[bank] += 1;
     }
+    return reads;
   }
 
   void issue(Scheduler& scheduler, int warp, double now, const Earliest& at) {
@@ -213,11 +216,11 @@ class Simulation {
     account(w, now, at);
     for (unsigned board = 0; board < kScoreboards; ++board)
       if ((op.control.wait >> board & 1U) != 0) w.boards[board].clear();
-    scheduler.free = now + table_.chip().dispatch;
+    scheduler.free = now + table_.chip().dispatch + (op.taken ? table_.chip().bubble : 0);
     scheduler.last = warp;
     const double begin = occupy(scheduler, warp, number, now);
     w.last = now;
-    w.ready = now + std::max(op.control.stall, 1U) + (op.taken ? table_.chip().taken : 0);
+    w.ready = now + std::max<double>(op.control.stall, op.taken ? table_.chip().taken : 1) + op.hold;
     complete(w, number, begin);
     if (op.row != nullptr && op.row->effect == IssueEffect::barrier) arrive(warp, begin);
     w.op = (number + 1) % ops_.size();
@@ -236,13 +239,12 @@ class Simulation {
       Unit& one = unit(scheduler, index);
       begin = std::max(begin, one.free);
       one.free = begin + op.cycles[i];
-      one.busy += op.cycles[i];
       note(scheduler, {number, index, warp, begin, one.free});
     }
     for (const IssueUse& use : op.row->uses)
       for (const std::size_t index : use.units)
         if (table_.units()[index].queue > 0) wait_in(unit(scheduler, index), begin, now);
-    if (op.row->banks) use_banks(scheduler, warp, op, now);
+    if (banks_ > 0 && op.row->banks) use_banks(scheduler, warp, op, now);
     return begin;
   }
 
@@ -252,11 +254,12 @@ class Simulation {
   }
 
   void use_banks(Scheduler& scheduler, int warp, const IssueOp& op, double now) const {
-    for (double& one : scheduler.banks) one = std::max(one, now);
-    read_registers(scheduler, warp, op, scheduler.banks);
+    const BankReads reads = count_reads(scheduler, warp, op);
+    for (std::size_t i = 0; i < banks_; ++i)
+      scheduler.banks[i] = std::max(scheduler.banks[i], now) + reads[i];
     for (const IssueRead& one : op.reads)
-      scheduler.kept[one.slot % kOperandSlots] = {(op.control.reuse >> one.slot & 1U) != 0 ? warp : -1,
-                                                  one.id};
+      scheduler.kept[one.id % banks_][one.slot % kOperandSlots] = {
+          (op.control.reuse >> one.slot & 1U) != 0 ? warp : -1, one.first};
   }
 
   void complete(WarpState& w, std::size_t number, double begin) const {
@@ -274,7 +277,7 @@ class Simulation {
     set(op.control.read, begin + op.read);
     for (std::vector<InFlight>& board : w.boards)
       std::erase_if(board, [&](const InFlight& one) { return one.done <= w.last; });
-    if (w.groups.size() > kOperandSlots) w.groups.erase(w.groups.begin());
+    if (w.groups.size() > kMostGroups) w.groups.erase(w.groups.begin());
   }
 
   void arrive(int warp, double begin) {
@@ -322,7 +325,10 @@ class Simulation {
     const int iteration = state(0).iterations;
     if (&scheduler != schedulers_.data() || iteration > kShownIteration || iteration < kShownIteration - 2)
       return;
-    if (result_.events.size() < kMostEvents) result_.events.push_back(event);
+    std::vector<IssueEvent>& events = result_.events;
+    if (events.size() == kMostEvents && iteration < kShownIteration)
+      std::erase_if(events, [&](const IssueEvent& one) { return one.end <= event.begin; });
+    if (events.size() < kMostEvents) events.push_back(event);
   }
 
   /// Those of the iteration that is shown, with times from its beginning.
@@ -333,6 +339,8 @@ class Simulation {
     }
     std::erase_if(result_.events,
                   [&](const IssueEvent& one) { return one.end <= 0 || one.begin >= result_.event_cycles; });
+    if (result_.events.size() > kManyEvents)
+      std::erase_if(result_.events, [](const IssueEvent& one) { return one.warp != 0; });
   }
 
   void finish() {
@@ -342,11 +350,6 @@ class Simulation {
     for (double& one : result_.stalls) one /= warp_iterations;
     for (double& one : result_.waits) one /= warp_iterations;
     result_.issued = static_cast<double>(issues_) / warp_iterations;
-    for (std::size_t i = 0; i < shared_.size(); ++i) {
-      double busy = shared_[i].busy;
-      for (const Scheduler& one : schedulers_) busy = std::max(busy, one.units[i].busy);
-      result_.busy.push_back(end_ > 0 ? busy / end_ : 0);
-    }
   }
 
   const IssueTable& table_;
@@ -360,6 +363,7 @@ class Simulation {
   SimResult result_;
   std::size_t done_ = 0;
   long issues_ = 0;
+  std::size_t banks_ = 0;
   double end_ = 0, event_begin_ = 0;
 };
 

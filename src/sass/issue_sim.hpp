@@ -17,6 +17,7 @@ namespace ptxloom::sass {
 struct IssueRead {
   unsigned slot = 0;  ///< of the operand
   RegisterId id = 0;
+  RegisterId first = 0;  ///< of the operand's registers
 };
 
 /// An instruction of the loop.
@@ -25,7 +26,7 @@ struct IssueOp {
   ControlCode control{};
   const IssueRow* row = nullptr;  ///< null: the table does not have it, and it occupies nothing
   std::vector<double> cycles{};   ///< of each use of the row
-  double latency = 0, read = 0;
+  double latency = 0, read = 0, hold = 0;
   std::vector<IssueRead> reads{};
   bool taken = false;       ///< it branches to the next one
   bool ends_group = false;  ///< a wgmma that ends a group
@@ -56,9 +57,8 @@ struct SimResult {
   std::array<double, kStallReasons> stalls{};  ///< of an iteration of a warp, on average
   double issued = 0;                           ///< cycles of an iteration of a warp in which it issues
   std::vector<double> waits{};                 ///< for each op: cycles that warps waited for its results
-  std::vector<double> busy{};                  ///< for each unit: share of time, of the busiest one
-  std::vector<IssueEvent> events{};            ///< of warps of the first scheduler, in one iteration
-  double event_cycles = 0;                     ///< how long that took
+  std::vector<IssueEvent> events{};  ///< of the first scheduler, in one iteration; if many, of its first warp
+  double event_cycles = 0;           ///< how long that took
 };
 
 SimResult simulate(const IssueTable& table, const std::vector<IssueOp>& ops, const SimOptions& options);

@@ -58,7 +58,8 @@ IssueChip chip_in(const Lines& lines, int chip) {
               .banks = static_cast<int>(number_of(cells.at(3))),
               .window = number_of(cells.at(4)),
               .taken = number_of(cells.at(5)),
-              .wave = number_of(cells.at(6))};
+              .bubble = number_of(cells.at(6)),
+              .wave = number_of(cells.at(7))};
   }
   return {};
 }
@@ -70,6 +71,7 @@ std::vector<IssueUnit> units_in(const Lines& lines) {
     const std::vector<std::string> cells = cells_of(lines[i], kColumns);
     units.push_back({.name = cells.at(0),
                      .of_sm = cells.at(1) == "sm",
+                     .of_warp = cells.at(1) == "warp",
                      .queue = static_cast<int>(number_of(cells.at(2))),
                      .banks = cells.at(3) == "yes",
                      .what = cells.at(4)});
@@ -93,7 +95,8 @@ void IssueTable::read_rows(const Lines& lines) {
     const std::vector<std::string> cells = split(lines[i], ' ');
     std::string latency = cells.at(3);
     IssueRow row{.modifiers = cells.at(1), .uses = uses_of(cells.at(2)), .latency = {}};
-    row.banks = units_[row.uses.front().units.front()].banks;
+    row.banks =
+        std::ranges::any_of(row.uses, [&](const IssueUse& use) { return units_[use.units.front()].banks; });
     row.fixed = latency == "-";
     row.global = latency.starts_with(kGlobal);
     if (row.global) latency.erase(0, kGlobal.size());

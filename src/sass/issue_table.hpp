@@ -18,14 +18,16 @@ struct IssueChip {
   double dispatch = 0;  ///< cycles from one instruction of a scheduler to the next
   int banks = 0;        ///< of a scheduler's registers; each gives one register of a warp a cycle
   double window = 0;    ///< cycles in which an instruction of fixed latency must have its operands
-  double taken = 0;     ///< cycles that a branch that is taken costs beside its stall count
+  double taken = 0;     ///< cycles from a branch that is taken to the next instruction, at least
+  double bubble = 0;    ///< cycles in which its scheduler issues nothing after it
   double wave = 0;  ///< cycles by which each further access to the same bank of shared memory delays a load
 };
 
 /// A row of "units".
 struct IssueUnit {
   std::string name{};
-  bool of_sm = false;  ///< the schedulers share it; else each has one
+  bool of_sm = false;    ///< the schedulers share it; else each has one
+  bool of_warp = false;  ///< none: it delays the warp that issues the instruction
   int queue = 0;  ///< instructions that may wait for it; 0: an instruction is issued when the unit is free
   bool banks = false;  ///< its instructions read registers through the banks, in the window
   std::string what{};
@@ -61,7 +63,7 @@ enum class LoadFrom : std::uint8_t { l1, l2, memory };
 struct IssueRow {
   std::string modifiers{};
   std::vector<IssueUse> uses{};  ///< it needs all of these
-  bool banks = false;            ///< that of its first unit
+  bool banks = false;            ///< whether one of its units has it
   bool fixed = true;             ///< its results take a fixed time, which the control codes know
   bool global = false;           ///< the latency is that of a load, and `latency` is added
   IssueAmount latency{};         ///< until its write scoreboard opens

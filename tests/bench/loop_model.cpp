@@ -2,9 +2,9 @@
 // How well the issue model predicts loops: cycles an iteration of each kernel of loops/*.cu, measured on a
 // GPU and predicted from the machine code.
 //
-//   nvcc -cubin -arch=sm_90a -O3 -o kernels.cubin tests/bench/loops/kernels.cu      (units.cu likewise)
-//   loop_model measure MEASURED.jsonl CUBIN...      needs a GPU; about a minute
-//   loop_model score MEASURED.jsonl CUBIN...        needs none
+//   nvcc -cubin -arch=sm_90a -O3 -o kernels.cubin tests/bench/loops/kernels.cu      (units.cu, fresh.cu
+//   likewise) loop_model measure MEASURED.jsonl CUBIN...      needs a GPU; about a minute loop_model score
+//   MEASURED.jsonl CUBIN...        needs none
 //
 // A measurement is of one thread block on each SM. The clock is read before and after the loop, for two
 // numbers of iterations; the difference counts.
@@ -159,42 +159,89 @@ struct Errors {
   }
 };
 
-/// The loop that the clock was read around: the one with the most instructions of the function.
-const sass::LoopModel* timed_loop(const sass::FunctionModel& function) {
-  const auto largest = std::ranges::max_element(function.loops, {},
-                                                [](const sass::LoopModel& one) { return one.instructions; });
-  return largest == function.loops.end() ? nullptr : &*largest;
+/// The first loop after the first reading of the clock.
+const sass::LoopModel* timed_loop(const sass::FunctionModel& function, const sass::ListedFunction& listed) {
+  const auto clock = std::ranges::find_if(listed.instructions, [](const sass::ListedInstruction& one) {
+    return one.text.find("SR_CLOCKLO") != std::string::npos;
+  });
+  if (clock == listed.instructions.end()) return nullptr;
+  const auto loop = std::ranges::find_if(
+      function.loops, [&](const sass::LoopModel& one) { return one.first > clock->offset; });
+  return loop == function.loops.end() ? nullptr : &*loop;
 }
 
+/// Words of the most used bank that each access of a kernel needs: of shared_conflict_8, 8.
+int conflicts_of(std::string_view name) {
+  const std::size_t at = name.find("conflict_");
+  return at == name.npos ? 1 : std::stoi(std::string(name.substr(at + 9)));
+}
+
+/// The predictions of kernels beside what was measured, as the rows of a table.
+class Score {
+ public:
+  explicit Score(Measured measured) : measured_(std::move(measured)) {
+    fmt::print("| kernel | limit |");
+    for (const int warps : kWarpCounts) fmt::print(" {} warp{} |", warps, warps == 1 ? "" : "s");
+    fmt::print("\n|---|---|---|---|---|---|---|\n");
+  }
+
+  void add(const sass::Listing& kernel, int chip) {
+    const std::string name(kernel.functions.front().facts.name);
+    std::string cells, bound;
+    for (const int warps : kWarpCounts) {
+      const auto found = measured_.find({name, warps});
+      const double predicted = found == measured_.end() ? 0 : predict(kernel, chip, name, warps, bound);
+      if (predicted == 0) {
+        cells += " |";
+        continue;
+      }
+      const double error = predicted / found->second - 1;
+      all_.add(error, fmt::format("{}, {} warps", name, warps));
+      by_warps_[warps].add(error, name);
+      cells += fmt::format(" {:.1f} / {:.1f}, {:+.0f} % |", predicted, found->second, 100 * error);
+    }
+    if (!bound.empty()) fmt::print("| {} | {} |{}\n", name, bound, cells);
+  }
+
+  /// The exit code: 1 if nothing was compared.
+  int print_errors() const {
+    fmt::print("\n");
+    for (const auto& [warps, errors] : by_warps_) fmt::print("{:2} warps: {}\n", warps, errors.text());
+    fmt::print("all: {}\n", all_.text());
+    return all_.count > 0 ? 0 : 1;
+  }
+
+ private:
+  static double predict(const sass::Listing& kernel, int chip, std::string_view name, int warps,
+                        std::string& bound) {
+    const sass::IssueModel model = sass::issue_model(
+        kernel, chip,
+        {.warps = warps, .block_warps = warps, .loads = sass::LoadFrom::l1, .conflicts = conflicts_of(name)});
+    const sass::LoopModel* const loop = timed_loop(model.functions.front(), kernel.functions.front());
+    if (loop != nullptr) bound = loop->bound;
+    return loop == nullptr ? 0 : loop->cycles;
+  }
+
+  Measured measured_;
+  Errors all_;
+  std::map<int, Errors> by_warps_;
+};
+
 int score(const std::string& file, std::span<char* const> cubins) {
-  const Measured measured = read_measured(file);
-  Errors all;
-  std::map<int, Errors> by_warps;
-  fmt::print("{:24} {:>5} {:>10} {:>10} {:>8}  {}\n", "kernel", "warps", "predicted", "measured", "error",
-             "bound");
+  Score score(read_measured(file));
   for (const char* path : cubins) {
     const std::string cubin = read(path);
     const sass::CubinView view(std::as_bytes(std::span(cubin)), path);
     const sass::Disassembly disassembly = sass::disassemble(std::as_bytes(std::span(cubin)));
-    const sass::Listing listing = sass::list({.cubin = view, .name = path, .disassembly = &disassembly});
-    for (const int warps : kWarpCounts) {
-      const sass::IssueModel model =
-          sass::issue_model(listing, view.chip(), {.warps = warps, .block_warps = warps});
-      for (const sass::FunctionModel& function : model.functions) {
-        const auto found = measured.find({function.name, warps});
-        const sass::LoopModel* const loop = timed_loop(function);
-        if (found == measured.end() || loop == nullptr) continue;
-        const double error = loop->cycles / found->second - 1;
-        all.add(error, fmt::format("{} {}", function.name, warps));
-        by_warps[warps].add(error, function.name);
-        fmt::print("{:24} {:5} {:10.1f} {:10.1f} {:+7.1f}%  {}\n", function.name, warps, loop->cycles,
-                   found->second, 100 * error, loop->bound);
-      }
+    sass::Listing listing = sass::list({.cubin = view, .name = path, .disassembly = &disassembly});
+    std::ranges::sort(listing.functions, {}, [](const sass::ListedFunction& one) { return one.facts.name; });
+    for (const sass::ListedFunction& function : listing.functions) {
+      sass::Listing alone = listing;
+      alone.functions = {function};
+      score.add(alone, view.chip());
     }
   }
-  for (const auto& [warps, errors] : by_warps) fmt::print("{:2} warps: {}\n", warps, errors.text());
-  fmt::print("all: {}\n", all.text());
-  return all.count > 0 ? 0 : 1;
+  return score.print_errors();
 }
 
 }  // namespace

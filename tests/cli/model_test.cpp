@@ -59,6 +59,7 @@ TEST_CASE("sass --model predicts the loops of a cubin, with nvdisasm and without
   const TemporaryFolder folder;
   for (const std::string target : {"sm_75", "sm_80", "sm_90a", "sm_100a", "sm_120a"}) {
     const std::string cubin = loop_cubin(folder, target);
+    std::map<bool, double> cycles;
     for (const bool own : {false, true}) {
       CAPTURE(target, own);
       std::vector<std::string> command = {"sass", cubin, "--model", "--warps", "4", "--format", "json"};
@@ -73,7 +74,9 @@ TEST_CASE("sass --model predicts the loops of a cubin, with nvdisasm and without
       CHECK(loop["unknown"] == 0);
       CHECK(loop["cycles"] > 100);
       CHECK(loop["bound"] == "latency");
+      cycles[own] = loop["cycles"];
     }
+    CHECK(cycles[true] == cycles[false]);
   }
 }
 
@@ -135,6 +138,31 @@ TEST_CASE("report shows a template's kernel as text, JSON and a page") {
   const std::string html = read_text(folder / "report.html");
   CHECK_THAT(html, ContainsSubstring("<!doctype html>") && ContainsSubstring("</html>") &&
                        ContainsSubstring("H200_SXM"));
+}
+
+TEST_CASE("report shows what bench insn measured of matrix products as ceilings") {
+  const TemporaryFolder folder;
+  const std::string head =
+      R"({"schema":1,"device":"NVIDIA H200","target":"sm_90a","driver":13000,"linker":"13.0","revision":"r",)";
+  write_text(
+      folder / "records.jsonl",
+      head +
+          R"("form":"fma","opcode":"fma.rn.f32","data":"plain","throughput":[{"warps":8,"per_cycle":4.0}]})" +
+          "\n" + head +
+          R"("form":"mma","opcode":"mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32","data":"random",)" +
+          R"("throughput":[{"warps":4,"per_cycle":0.5},{"warps":8,"per_cycle":0.625}],"clock_mhz":1980})" +
+          "\n");
+  const json report = run_json({"report", loop_cubin(folder, "sm_90a"), "--gpu", "h200", "--records",
+                                folder / "records.jsonl", "--format", "json"},
+                               "report");
+  int measured = 0;
+  for (const json& one : report["roofline"]["ceilings"]) {
+    if (!one["measured"].get<bool>()) continue;
+    ++measured;
+    CHECK(one["name"] == "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32");
+    CHECK(one["per_second"] == 2.0 * 16 * 8 * 16 * 0.625 * 132 * 1980e6);
+  }
+  CHECK(measured == 1);
 }
 
 TEST_CASE("report takes launches from the header of emitted PTX") {

@@ -99,7 +99,7 @@ function kernel_section(report, kernel, i) {
   made.append(html("div", {class: "columns"}, html("div", {}, html("h3", {}, "What limits the hottest loop"), bound_bars(loop)),
                    html("div", {}, html("h3", {}, "A warp's time in it, predicted"), stall_bars(loop))));
   const lanes = timeline_figure(hottest, report.units, point_in(made));
-  if (lanes) made.append(html("h3", {}, "Units in one iteration"), html("p", {class: "quiet small"}, "Cycles from left to right. Blue: the first warp of a scheduler; grey: its other warps. Units of the SM show this scheduler's part."), lanes);
+  if (lanes) made.append(html("h3", {}, "Units in one iteration"), html("p", {class: "quiet small"}, "Cycles from left to right. Blue: the first warp of a scheduler; grey: its other warps, unless they have too many instructions to show. Units of the SM show this scheduler's part."), lanes);
   made.append(html("h3", {}, "Its machine code"), code_table(hottest));
   return made;
 }
