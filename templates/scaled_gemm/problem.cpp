@@ -237,6 +237,11 @@ std::vector<TensorPlan> tensors_of(const Problem& p) {
   return all;
 }
 
+std::string unit_of(const Problem& p) {
+  const int bits = p.multiplied().bits;
+  return bits == 16 ? "f16" : bits == 8 ? "b8" : "b4";
+}
+
 double input_bytes(const Problem& p) {
   double bytes = p.row_scales() ? double(p.all_rows()) * f32.bytes() : 0;
   for (const Operand& operand : {p.a, p.b}) {
