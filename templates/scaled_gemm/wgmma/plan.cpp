@@ -61,10 +61,12 @@ std::string opcode(const Problem& p, int tile_m) {
                      type == s8 ? "s32" : "f32", type.name);
 }
 
+bool shares_boxes(const Problem& p) { return p.separate() || p.groups == Groups::masked; }
+
 bool staged(const Problem& p, const Config& c) {
   const bool rows = kit::alignment(p.d, p.ldd, 0, p.n, true) == kBulkUnit;
-  return p.d.bits == 16 && c.split == 1 && !p.separate() && p.groups != Groups::masked && !p.swiglu &&
-         c.tile_m >= kLeastStagedRows && c.tile_m % kLeastStagedRows == 0 && rows;
+  return p.d.bits == 16 && c.split == 1 && !p.swiglu && c.tile_m >= kLeastStagedRows &&
+         c.tile_m % kLeastStagedRows == 0 && rows;
 }
 
 Plan::Plan(const TargetInfo& chip, const Problem& p, const Config& c)
@@ -107,9 +109,8 @@ kit::Params Plan::params(const Problem& p, const Config& c) const {
   if (p.b.format.tensor_scale) params.pointer("tensor_scale_b", f32).aligned(sizeof(float));
   add_product_params(params, p);
   if (staged(p, c))
-    params.map("d", "d", store.map(p.d, p.n, p.m, p.ldd, 0, 1));
-  else
-    params.pointer("d", p.d).size("ldd", u32, p.ldd);
+    params.map("d_boxes", "d", store.map(p.d, p.n, static_cast<std::uint32_t>(p.all_rows()), p.ldd, 0, 1));
+  if (!staged(p, c) || shares_boxes(p)) params.pointer("d", p.d).size("ldd", u32, p.ldd);
   return params;
 }
 

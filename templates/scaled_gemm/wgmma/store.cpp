@@ -2,6 +2,7 @@
 #include "scaled_gemm/wgmma/store.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 
 #include "scaled_gemm/dequantiser.hpp"
@@ -40,11 +41,20 @@ void Store::run(const kit::Accumulators& accumulators, const kit::TileOrigin& ti
   number_ = 0;
   const Results results(k_, p_, in_, tile);
   const Reg part = k_.fma(inputs_.warpgroup, row_tiles_of_warpgroup(c_) * kRows, tile.row);
-  for (std::size_t i = 0; i < accumulators.size(); ++i) {
-    const Reg column = k_.add(part, static_cast<int>(i) * kRows);
-    staged(p_, c_) ? store_boxes(accumulators[i][0], results, tile, column)
-                   : store_results(accumulators[i][0], results, tile, column, first);
-  }
+  const auto each = [&](const std::function<void(const std::vector<Reg>&, Reg)>& store) {
+    for (std::size_t i = 0; i < accumulators.size(); ++i)
+      store(accumulators[i][0], k_.add(part, static_cast<int>(i) * kRows));
+  };
+  const auto elements = [&] {
+    each(
+        [&](const std::vector<Reg>& sums, Reg column) { store_results(sums, results, tile, column, first); });
+  };
+  const auto boxes = [&] {
+    each([&](const std::vector<Reg>& sums, Reg column) { store_boxes(sums, results, tile, column); });
+  };
+  if (!staged(p_, c_)) return elements();
+  if (!shares_boxes(p_)) return boxes();
+  k_.if_(k_.le(k_.add(tile.column, c_.tile_m), tile.rows), boxes, elements);
 }
 
 void Store::store_results(const std::vector<Reg>& sums, const Results& results, const kit::TileOrigin& tile,
@@ -64,9 +74,9 @@ void Store::store_boxes(const std::vector<Reg>& sums, const Results& results, co
     write_box(sums, results, own, box, buffer == 0 ? place_ : k_.add(place_, buffer));
     kit::fence_for_bulk(k_);
     barrier();
-    const std::vector at{column, k_.add(tile.column, box * plan_.store.rows)};
+    const std::vector at{column, row_of_all(k_, p_, tile, k_.add(tile.column, box * plan_.store.rows))};
     k_.guarded(leads_, [&] {
-      kit::tma_store(k_, in_["d"], at, k_.at(buffers_, buffer));
+      kit::tma_store(k_, in_["d_boxes"], at, k_.at(buffers_, buffer));
       kit::bulk_commit(k_);
     });
     ++number_;
