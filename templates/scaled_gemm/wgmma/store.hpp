@@ -30,9 +30,9 @@ class Store {
   void finish();
 
  private:
-  /// Of this lane's first element in D.
+  /// Of this lane's first element: its row, its column of the product, and that of the result in D.
   struct Place {
-    Reg row, column;
+    Reg row, column, stored;
   };
   void place();
   void store_results(const std::vector<Reg>& sums, const Results& results, const kit::TileOrigin& tile,
