@@ -127,7 +127,8 @@ Settings gemm_problem(const ScaledCase& what) {
 
 /// Rows `first` to `first` + `count` - 1 of a tensor that is a matrix, or batches of them.
 HostTensor part_of(const HostTensor& whole, std::uint64_t first, std::uint64_t count) {
-  const std::uint64_t columns = whole.plan.shape.back(), row = columns * whole.plan.type.bytes();
+  const std::uint64_t columns = whole.plan.shape.back(),
+                      row = columns * static_cast<std::uint64_t>(whole.plan.type.bytes());
   HostTensor part{whole.plan, {}};
   part.plan.shape = {count, columns};
   const auto begin = whole.bytes.begin() + static_cast<std::ptrdiff_t>(first * row);
@@ -245,7 +246,7 @@ class Vendor {
     for (const auto& [name, choice] : {std::pair{"cublaslt", VendorLoop::Choice::standard},
                                        std::pair{"cublaslt best", VendorLoop::Choice::fastest}}) {
       require_correct(choice);
-      turns.emplace_back(name, [this, choice] { return loop_->time_us(choice); });
+      turns.emplace_back(name, [this, by = choice] { return loop_->time_us(by); });
     }
   }
 
