@@ -16,11 +16,13 @@ constexpr double kOfIntegers = 27, kOfMxFloats = 36, kOfNvFloats = 50;
 constexpr double kBytesOfIntegers = 21, kBytesOfFloats = 26,
                  kBytesOfBytes = 9;   // beside 8 bits, counted in PTX
 constexpr double kDrainClocks = 100;  // of the pipeline of wgmma, a guess
-constexpr double kExposed = 0.4;      // of these instructions if nobody else multiplies, by times of an H200
-constexpr int kIssued = 4;            // instructions of an SM in a clock
-constexpr int kLeastColumns = 32;     // narrower instructions take as long
-constexpr double kSector = 32;        // bytes of L2 that are accessed at once
-constexpr int kNeighbours = 8;        // elements of D that a warp stores side by side
+// Of these instructions, the part that nothing hides, for one to three warpgroups; by times of experts on an
+// H200.
+constexpr double kExposed[] = {0.4, 0.2, 0.17};
+constexpr int kIssued = 4;         // instructions of an SM in a clock
+constexpr int kLeastColumns = 32;  // narrower instructions take as long
+constexpr double kSector = 32;     // bytes of L2 that are accessed at once
+constexpr int kNeighbours = 8;     // elements of D that a warp stores side by side
 // Measured on an H200 at N = K = 8192 beyond the bytes that are read: four thread blocks that divide k take
 // 2 to 7 us longer than two.
 constexpr double kJoinClocks = 8000;  // each time that their number doubles beyond two
@@ -59,7 +61,7 @@ double drains(const Problem& p, const Config& c) {
 
 /// Clocks of a tile in which fragments are made and nothing is multiplied.
 double exposed(const Config& c, const tune::Demand& d) {
-  return kExposed / std::min(warpgroups(c), 2) * d.instructions / double(d.blocks) / kIssued;
+  return kExposed[warpgroups(c) - 1] * d.instructions / double(d.blocks) / kIssued;
 }
 
 /// How often an SM begins a tile, if it has one at a time.
