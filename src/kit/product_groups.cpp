@@ -3,15 +3,13 @@
 
 namespace ptxloom::kit {
 
-std::optional<TensorPlan> ProductGroups::tensor() const {
+std::optional<GroupTensor> ProductGroups::tensor() const {
   const auto of_run = static_cast<std::uint64_t>(run);
   switch (kind) {
     case TileGroups::Kind::masked:
-      return TensorPlan{
-          .name = "group_rows", .type = s32, .shape = {batches}, .below = std::uint64_t{rows} + 1};
+      return GroupTensor{.name = "group_rows", .elements = batches, .below = std::uint64_t{rows} + 1};
     case TileGroups::Kind::contiguous:
-      return TensorPlan{
-          .name = "group_of_rows", .type = s32, .shape = {(rows + of_run - 1) / of_run}, .below = batches};
+      return GroupTensor{.name = "group_of_rows", .elements = (rows + of_run - 1) / of_run, .below = batches};
     case TileGroups::Kind::none:
       break;
   }
@@ -23,8 +21,8 @@ void ProductGroups::add_batches(Params& params, bool baked) const {
 }
 
 bool ProductGroups::add_tensor(Params& params) const {
-  const std::optional<TensorPlan> groups = tensor();
-  if (groups) params.pointer(groups->name, groups->type);
+  const std::optional<GroupTensor> groups = tensor();
+  if (groups) params.pointer(groups->name, s32);
   return groups.has_value();
 }
 
@@ -34,7 +32,7 @@ std::optional<Reg> ProductGroups::batches_in(const ParamRegs& in) const {
 
 TileGroups ProductGroups::groups_in(const ParamRegs& in, bool columns) const {
   TileGroups groups{.kind = kind, .run = run, .columns = columns};
-  if (const std::optional<TensorPlan> vector = tensor()) groups.address = in[vector->name];
+  if (const std::optional<GroupTensor> vector = tensor()) groups.address = in[vector->name];
   return groups;
 }
 

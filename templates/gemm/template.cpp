@@ -74,7 +74,7 @@ class GemmTemplate final : public Template {
     if (p.reads_c()) plans.push_back({"c", p.c.type, tensor_shape(p, p.c, p.m, p.n), in});
     for (const TermTensor& tensor : term_tensors(p))
       plans.push_back({std::string(tensor.name), tensor.type, tensor.shape, in});
-    if (const auto groups = product_groups(p).tensor()) plans.push_back(*groups);
+    if (const auto groups = group_tensor(p)) plans.push_back(*groups);
     plans.push_back({"d", p.d.type, tensor_shape(p, p.d, p.m, p.n), out});
     return plans;
   }

@@ -12,18 +12,15 @@
 // they are promoted. So no accumulation of the tensor cores, which of fp8 keeps 13 bits, is longer than a
 // run.
 //
-// s4, s8  16 times the integers, by a mask. The factor is a 16th of the scale of the group.
-// s4      Beside e4m3: the integers are exact. A byte is looked up by prmt, in a table of 0 to 7 for the low
-// three bits of
-// a
-//         code, or in one of -8 to -1. prmt repeats the sign of an entry where the fourth bit of a selector
-//         is set: entries of the first table have a sign, so negative codes find 0xff there; in the second,
-//         with the fourth bit flipped, those that are not negative find 0. With 0x80 added to both, each byte
-//         is the entry that was meant, and carries one. The factor is the scale of the group.
-// mxfp4   The run has the scales of up to four groups. The factor is the largest; a group that is 2^-d of it
-// looks
-//         up magnitudes that are 2^-d as large, in row d of a table in shared memory. e4m3 has them exactly
-//         up to d = 14, and rounds them beyond.
+// - s4 beside s8: 16 times the integers, by a mask. The factor is a 16th of the scale of the group.
+// - s4 beside e4m3: the integers are exact. A byte is looked up by prmt, in a table of 0 to 7 for the low
+//   three bits of a code, or in one of -8 to -1. prmt repeats the sign of an entry where the fourth bit of a
+//   selector is set: entries of the first table have a sign, so negative codes find 0xff there; in the
+//   second, with the fourth bit flipped, those that are not negative find 0. With 0x80 added to both, each
+//   byte is the entry that was meant, and carries one. The factor is the scale of the group.
+// - mxfp4: the run has the scales of up to four groups. The factor is the largest; a group that is 2^-d of it
+//   looks up magnitudes that are 2^-d as large, in row d of a table in shared memory. e4m3 has them exactly
+//   up to d = 14, and rounds them beyond.
 namespace ptxloom::scaled_gemm {
 
 /// Elements of k whose products are promoted at once, for k-blocks of this many.

@@ -14,9 +14,8 @@
 //                             the scale multiplied, which rounds. f16: 0x6400 and 1032.
 // u4                          the same without 8: from 0x4300 | code, 128 + the zero point is subtracted.
 // mxfp4 (e2m1, ue8m0)         the bits, as the lowest exponent bits and the highest mantissa bit of a bf16,
-// are
-//                             2^-126 times the value, subnormals included. It is multiplied by 2^123 and by
-//                             the scale: an eighth of the weight, which is exact for every code and scale.
+//                             are 2^-126 times the value, subnormals included. It is multiplied by 2^123 and
+//                             by the scale: an eighth of the weight, which is exact for every code and scale.
 //                             The epilogue multiplies by 8.
 // nvfp4 (e2m1, ue4m3)         the same with the scale as a bf16, which is exact, too. The epilogue also
 //                             multiplies by the scale of the tensor.

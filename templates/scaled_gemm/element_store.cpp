@@ -6,8 +6,6 @@
 namespace ptxloom::scaled_gemm {
 namespace {
 
-constexpr std::size_t kValueApart = 2;  // registers from a gate to its value
-
 /// A row of D that a thread has elements of.
 struct StoredRow {
   Reg pointer;  // this thread's first element

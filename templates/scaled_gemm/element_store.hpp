@@ -8,6 +8,8 @@
 
 namespace ptxloom::scaled_gemm {
 
+inline constexpr std::size_t kValueApart = 2;  ///< registers from a gate to its value
+
 /// Where the accumulators of a warp are, u32: the row and column of the product, A times B, of its first one,
 /// and the lane.
 struct ElementPlace {

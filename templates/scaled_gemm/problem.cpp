@@ -227,13 +227,19 @@ std::vector<TensorPlan> tensors_of(const Problem& p) {
   const std::uint64_t of_a = p.separate() ? p.batch : 1;
   if (p.a.format.tensor_scale) all.push_back({.name = "tensor_scale_a", .type = f32, .shape = {of_a}});
   if (p.b.format.tensor_scale) all.push_back({.name = "tensor_scale_b", .type = f32, .shape = {p.batch}});
-  if (const auto tensor = p.products().tensor()) all.push_back(*tensor);
+  if (const auto groups = p.products().tensor())
+    all.push_back({.name = groups->name, .type = s32, .shape = {groups->elements}, .below = groups->below});
   if (p.row_weights) all.push_back({.name = "row_weights", .type = f32, .shape = {p.all_rows()}});
   if (p.bias) all.push_back({.name = "bias", .type = *p.bias, .shape = over(p.b, p.batch, {p.n})});
   if (p.c) all.push_back({.name = "c", .type = *p.c, .shape = over(p.a, p.batch, {p.m, p.ldc})});
   all.push_back(
       {.name = "d", .type = p.d, .shape = over(p.a, p.batch, {p.m, p.ldd}), .role = TensorPlan::Role::out});
   return all;
+}
+
+std::string unit_of(const Problem& p) {
+  const int bits = p.multiplied().bits;
+  return bits == 16 ? "f16" : bits == 8 ? "b8" : "b4";
 }
 
 double input_bytes(const Problem& p) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -96,6 +97,8 @@ inline constexpr std::uint32_t kZeroPointMask = 0x7f;
 /// tensor_scale_b if the formats have them, the vector of groups, row_weights, bias and c, as far as there
 /// are any, and d, in this order.
 std::vector<TensorPlan> tensors_of(const Problem& problem);
+/// The rate in specs/targets.json that bounds the products.
+std::string unit_of(const Problem& problem);
 /// Bytes that are read and written at least, if all rows are computed.
 ///@{
 double input_bytes(const Problem& problem);

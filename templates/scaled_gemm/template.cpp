@@ -53,7 +53,6 @@ const TypedStrategy<Problem, Config>& choose_strategy(const Specs& specs, const 
 }
 
 double operations_of(const Problem& p) { return 2.0 * double(p.all_rows()) * p.n * p.k; }
-std::string unit_of(const Problem& p) { return std::string(p.multiplied().name); }
 
 }  // namespace
 }  // namespace scaled_gemm
@@ -66,7 +65,7 @@ const Template& scaled_gemm_template() {
                                                         .problem = complete_problem,
                                                         .tensors = tensors_of,
                                                         .operations = operations_of,
-                                                        .unit = unit_of,
+                                                        .unit = scaled_gemm::unit_of,
                                                         .input_bytes = scaled_gemm::input_bytes,
                                                         .strategy = choose_strategy,
                                                         .expect = reference,

@@ -7,11 +7,14 @@
 //   scaled_gemm_h200 [--seconds S] [--budget S] [--records FILE] [CASE ...]
 //     --seconds  no case is begun after so many (500)
 //     --budget   seconds of search for each kernel of ours (0: only defaults)
-//     --records  a JSON line for each case is appended to it, and cases that it has, without a failure, are
-//     only printed CASE       dense:A:B:M[:NxK], swiglu:A:B:M[:NxK] or
-//     masked|contiguous:A:B:EXPERTS:TOKENSxTOP:NxK[:swiglu];
+//     --records  a JSON line for each case is appended to it, and cases that it has are only printed,
+//                unless they failed
+//     CASE       dense:A:B:M[:NxK], swiglu:A:B:M[:NxK],
+//                masked:A:B:EXPERTS:TOKENSxTOP:NxK[:swiglu], or contiguous: with the same;
 //                A and B are formats of scaled_gemm. Without cases: those of all_scaled_cases().
-// Claim: issue 22's, for N = K = 8192 and experts of (N, K) = (5760, 2880) and (4096, 7168).
+// Claim, bf16 x 4 bits: at N = K = 8192 at most 14 us for M = 1 and 16 us for M = 16, at least 340, 500 and
+// 600 TFLOP/s for M = 64, 128 and 256, and 0.93 of gemm for M = 4096; experts: 1.1 of cuBLASLt and 0.93 of
+// gemm from 512 tokens each on, 2 of both up to 16.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -124,7 +127,8 @@ Settings gemm_problem(const ScaledCase& what) {
 
 /// Rows `first` to `first` + `count` - 1 of a tensor that is a matrix, or batches of them.
 HostTensor part_of(const HostTensor& whole, std::uint64_t first, std::uint64_t count) {
-  const std::uint64_t columns = whole.plan.shape.back(), row = columns * whole.plan.type.bytes();
+  const std::uint64_t columns = whole.plan.shape.back(),
+                      row = columns * static_cast<std::uint64_t>(whole.plan.type.bytes());
   HostTensor part{whole.plan, {}};
   part.plan.shape = {count, columns};
   const auto begin = whole.bytes.begin() + static_cast<std::ptrdiff_t>(first * row);
@@ -242,7 +246,7 @@ class Vendor {
     for (const auto& [name, choice] : {std::pair{"cublaslt", VendorLoop::Choice::standard},
                                        std::pair{"cublaslt best", VendorLoop::Choice::fastest}}) {
       require_correct(choice);
-      turns.emplace_back(name, [this, choice] { return loop_->time_us(choice); });
+      turns.emplace_back(name, [this, by = choice] { return loop_->time_us(by); });
     }
   }
 

@@ -13,12 +13,12 @@ TEST_CASE("product groups: the tensor that tells the groups") {
   const auto masked = ProductGroups{.kind = Kind::masked, .rows = 300, .batches = 5}.tensor();
   REQUIRE(masked);
   CHECK(masked->name == "group_rows");
-  CHECK(masked->shape == std::vector<std::uint64_t>{5});
+  CHECK(masked->elements == 5);
   CHECK(masked->below == 301);
   const auto runs = ProductGroups{.kind = Kind::contiguous, .rows = 300, .batches = 5, .run = 64}.tensor();
   REQUIRE(runs);
   CHECK(runs->name == "group_of_rows");
-  CHECK(runs->shape == std::vector<std::uint64_t>{5});  // 300 rows are five runs, the last one shorter
+  CHECK(runs->elements == 5);  // 300 rows are five runs, the last one shorter
   CHECK(runs->below == 5);
 }
 

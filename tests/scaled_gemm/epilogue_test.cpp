@@ -105,6 +105,12 @@ TEST_CASE("scaled_gemm, epilogue: gates and values have a bias of their own, and
         true);
   check({with(with(shape(19, 80, 160), formats("e4m3", "mxfp4")), batches), "sm_89"}, "bf16", "f32", "bf16",
         true);
+  const Settings staged{
+      {"tile_m", "64"}, {"tile_n", "128"}, {"tile_k", "64"}, {"warps_n", "8"}, {"split", "1"}};
+  check({with(with(shape(100, 208, 160), formats("bf16", "mxfp4")), batches), "sm_90a", staged}, "f32",
+        "bf16", "bf16", true);
+  check({with(shape(70, 144, 160), formats("e4m3", "s4")), "sm_90a", with(staged, {{"tile_m", "32"}})}, "f32",
+        "bf16", "f16", true);
   check({with(with(shape(19, 80, 160), formats("mxfp8_e4m3", "mxfp4")), batches), "sm_120a"}, "f32", "f16",
         "f32", true);
 }

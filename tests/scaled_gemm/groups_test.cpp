@@ -181,6 +181,16 @@ TEST_CASE("scaled_gemm, groups: clusters that divide k, and tiles stored by TMA"
   const Settings masked{{"format_a", "bf16"}, {"format_b", "mxfp4"}, {"batch", "4"}, {"groups", "masked"}};
   for (const Settings& c : {config("16", "4", "1"), config("32", "1", "2"), config("64", "1", "1")})
     run(with(shape(37, 200, 520), masked), formats, {}, c);
+  // Tiles of rows that are all computed, that are in part, and that are not; and the end of a batch.
+  const std::vector<std::int32_t> rows{150, 64, 0, 97};
+  for (const Settings& c : {config("64", "1", "1"), config("32", "1", "2"), config("96", "1", "1")})
+    for (const char* groups : {"masked", "none"}) {
+      const Settings problem =
+          with(with(shape(150, 136, 200), masked), {{"groups", groups}, {"row_weights", "yes"}});
+      const bool counted = std::string_view(groups) == "masked";
+      run(problem, formats,
+          counted ? std::vector{vector_of(problem, "group_rows", rows)} : std::vector<HostTensor>{}, c);
+    }
   const Settings contiguous{{"format_a", "bf16"},
                             {"format_b", "mxfp4"},
                             {"batch", "4"},

@@ -3,10 +3,10 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include "ptxloom/kit/params.hpp"
 #include "ptxloom/kit/tile_scheduler.hpp"
-#include "ptxloom/plan.hpp"
 
 /// \file
 /// The products of a launch: one, batches of the same size, or groups of rows whose sizes are in device
@@ -20,6 +20,13 @@
 namespace [[gnu::visibility("default")]] ptxloom {
 namespace kit {
 
+/// A tensor of s32 that tells groups.
+struct GroupTensor {
+  std::string name;            ///< "group_rows" or "group_of_rows"
+  std::uint64_t elements = 0;  ///< how many it has
+  std::uint64_t below = 0;     ///< meaningful values are less than this
+};
+
 /// Which products a launch computes.
 struct ProductGroups {
   TileGroups::Kind kind = TileGroups::Kind::none;  ///< whether rows are grouped
@@ -30,7 +37,7 @@ struct ProductGroups {
   /// Whether there are several B, or can be: a tile then has the number of its own.
   bool several() const { return batches > 1 || kind == TileGroups::Kind::contiguous; }
   /// The tensor that tells the groups, if there are any.
-  std::optional<TensorPlan> tensor() const;
+  std::optional<GroupTensor> tensor() const;
 
   /// Adds the parameter `batch`, the number of matrices B, if there are several. `baked`: as Params::size().
   void add_batches(Params& params, bool baked = false) const;

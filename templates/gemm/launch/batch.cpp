@@ -24,6 +24,12 @@ kit::ProductGroups product_groups(const Problem& p) {
   return {.kind = kind, .rows = p.m, .batches = p.batch, .run = kGroupRows};
 }
 
+std::optional<TensorPlan> group_tensor(const Problem& p) {
+  const auto groups = product_groups(p).tensor();
+  if (!groups) return std::nullopt;
+  return TensorPlan{.name = groups->name, .type = s32, .shape = {groups->elements}, .below = groups->below};
+}
+
 void add_batch_parameters(kit::Params& params, const Problem& p,
                           const std::vector<std::string_view>& pointers, bool baked) {
   const kit::ProductGroups products = product_groups(p);

@@ -8,6 +8,7 @@
 
 #include "gemm/problem/problem.hpp"
 #include "ptxloom/kit/product_groups.hpp"
+#include "ptxloom/plan.hpp"
 
 // Several products in one kernel: batches, whose matrices lie a stride apart, and groups, whose sizes the
 // kernel reads from memory (kit/product_groups.hpp). kit/tile_scheduler.hpp decides which product a tile
@@ -23,6 +24,8 @@ inline constexpr int kMaskedRows = 64;
 
 /// The products of a problem.
 kit::ProductGroups product_groups(const Problem& problem);
+/// The tensor that describes the groups, if there are any.
+std::optional<TensorPlan> group_tensor(const Problem& problem);
 
 /// Registers that stay live for the whole kernel.
 struct BatchInputs {

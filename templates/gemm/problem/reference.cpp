@@ -98,7 +98,7 @@ class Vector {
 class Groups {
  public:
   Groups(const Problem& p, std::span<const HostTensor> inputs) : p_(p) {
-    const auto plan = product_groups(p).tensor();
+    const auto plan = group_tensor(p);
     if (!plan) return;
     values_.resize(plan->elements());
     decode(s32, tensor(inputs, plan->name).bytes, values_);

@@ -73,7 +73,7 @@ tune::Demand demand_of(const Target&, const Problem& p, const Config& c) {
           .registers = estimated_registers(p, c),
           .shared_bytes = static_cast<std::uint64_t>(shared_bytes(p, c)),
           .blocks = grid(p, c),
-          .unit = std::string(p.a.format.element.name),
+          .unit = unit_of(p),
           .operations = 2.0 * c.tile_m * c.tile_n * c.tile_k * k_blocks,
           .instructions = kOfWord * words * k_blocks,
           .dram_bytes = input_bytes(p) + output_bytes(p),

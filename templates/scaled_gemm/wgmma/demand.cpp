@@ -16,9 +16,13 @@ constexpr double kOfIntegers = 27, kOfMxFloats = 36, kOfNvFloats = 50;
 constexpr double kBytesOfIntegers = 21, kBytesOfFloats = 26,
                  kBytesOfBytes = 9;   // beside 8 bits, counted in PTX
 constexpr double kDrainClocks = 100;  // of the pipeline of wgmma, a guess
-constexpr int kLeastColumns = 32;     // narrower instructions take as long
-constexpr double kSector = 32;        // bytes of L2 that are accessed at once
-constexpr int kNeighbours = 8;        // elements of D that a warp stores side by side
+// Of these instructions, the part that nothing hides, for one to three warpgroups; by times of experts on an
+// H200.
+constexpr double kExposed[] = {0.4, 0.2, 0.17};
+constexpr int kIssued = 4;         // instructions of an SM in a clock
+constexpr int kLeastColumns = 32;  // narrower instructions take as long
+constexpr double kSector = 32;     // bytes of L2 that are accessed at once
+constexpr int kNeighbours = 8;     // elements of D that a warp stores side by side
 // Measured on an H200 at N = K = 8192 beyond the bytes that are read: four thread blocks that divide k take
 // 2 to 7 us longer than two.
 constexpr double kJoinClocks = 8000;  // each time that their number doubles beyond two
@@ -55,12 +59,22 @@ double drains(const Problem& p, const Config& c) {
   return runs * (kDrainClocks + row_tiles_of_warpgroup(c) * c.tile_m / 2.0 * promotion(p)) / warpgroups(c);
 }
 
+/// Clocks of a tile in which fragments are made and nothing is multiplied.
+double exposed(const Config& c, const tune::Demand& d) {
+  return kExposed[warpgroups(c) - 1] * d.instructions / double(d.blocks) / kIssued;
+}
+
+/// How often an SM begins a tile, if it has one at a time.
+double rounds(const Target& target, const Plan& plan, double blocks) {
+  return std::max(1.0, blocks / (double(target.info().sms) * plan.blocks_per_sm));
+}
+
 void add_stores(tune::Demand& d, const Problem& p, const Config& c) {
   const double elements = double(p.all_rows()) * p.columns(), bytes = output_bytes(p);
   const double of_tile = double(c.tile_m) * c.tile_n;
   d.stored_sectors = staged(p, c) ? bytes / kSector : elements / kNeighbours;
   d.epilogue = staged(p, c) ? kBoxClocks * of_tile : kTouchClocks * of_tile / kNeighbours / c.split;
-  d.epilogue += drains(p, c);
+  d.epilogue += drains(p, c) + exposed(c, d);
   d.tail = kJoinClocks * std::log2(std::max(c.split, 2) / 2);
 }
 
@@ -78,7 +92,7 @@ tune::Demand demand_of(const Target& target, const Problem& p, const Config& c) 
                  .blocks = grid(p, c),
                  .most_per_sm = plan.blocks_per_sm,
                  .persistent = c.split == 1,
-                 .unit = std::string(p.a.format.element.name),
+                 .unit = unit_of(p),
                  .operations = 2.0 * std::max(c.tile_m, kLeastColumns) * c.tile_n * c.tile_k * k_blocks,
                  .asynchronous = true,
                  .instructions = words(c, k_blocks) * instructions_of_word(p) + promotions(p, c, k_blocks),
@@ -86,10 +100,14 @@ tune::Demand demand_of(const Target& target, const Problem& p, const Config& c) 
                  .l2_bytes = k_blocks * (all - activations + activations / c.share),
                  .shared_traffic = k_blocks * (2 * all + (row_tiles(c) - 1) * activations),
                  .steps = parts_of(parts_of(p.k, c.tile_k), c.split),
-                 .in_flight = c.stages,
+                 .in_flight = c.stages - 1,  // one is read
                  .loads = tune::Loads::bulk,
                  .summed_bytes = accumulators * (c.split - 1) / plan.reduction.slices};
   add_stores(d, p, c);
+  if (c.split > 1) {
+    d.summed_bytes *= rounds(target, plan, double(d.blocks));
+    d.tail *= rounds(target, plan, double(d.blocks));
+  }
   return d;
 }
 

@@ -22,7 +22,7 @@ constexpr int kMostResident = 8;
 constexpr int kLeastStagedRows = 32;  // of D; with fewer, threads store their own results
 constexpr int kBatchBytes = 16;       // a slice of a cluster's reduction has a multiple of it
 
-int stored_width(const Problem& p) { return std::min(kRows, 128 / p.d.bytes()); }
+int stored_width(const Problem& p) { return std::min(p.swiglu ? kRows / 2 : kRows, 128 / p.d.bytes()); }
 
 int accumulators_of(const Config& c) { return row_tiles_of_warpgroup(c) * c.tile_m / 2; }
 
@@ -61,10 +61,12 @@ std::string opcode(const Problem& p, int tile_m) {
                      type == s8 ? "s32" : "f32", type.name);
 }
 
+bool shares_boxes(const Problem& p) { return p.separate() || p.groups == Groups::masked; }
+
 bool staged(const Problem& p, const Config& c) {
-  const bool rows = kit::alignment(p.d, p.ldd, 0, p.n, true) == kBulkUnit;
-  return p.d.bits == 16 && c.split == 1 && !p.separate() && p.groups != Groups::masked && !p.swiglu &&
-         c.tile_m >= kLeastStagedRows && c.tile_m % kLeastStagedRows == 0 && rows;
+  const bool rows = kit::alignment(p.d, p.ldd, 0, p.columns(), true) == kBulkUnit;
+  return p.d.bits == 16 && c.split == 1 && c.tile_m >= kLeastStagedRows && c.tile_m % kLeastStagedRows == 0 &&
+         rows;
 }
 
 Plan::Plan(const TargetInfo& chip, const Problem& p, const Config& c)
@@ -107,9 +109,9 @@ kit::Params Plan::params(const Problem& p, const Config& c) const {
   if (p.b.format.tensor_scale) params.pointer("tensor_scale_b", f32).aligned(sizeof(float));
   add_product_params(params, p);
   if (staged(p, c))
-    params.map("d", "d", store.map(p.d, p.n, p.m, p.ldd, 0, 1));
-  else
-    params.pointer("d", p.d).size("ldd", u32, p.ldd);
+    params.map("d_boxes", "d",
+               store.map(p.d, p.columns(), static_cast<std::uint32_t>(p.all_rows()), p.ldd, 0, 1));
+  if (!staged(p, c) || shares_boxes(p)) params.pointer("d", p.d).size("ldd", u32, p.ldd);
   return params;
 }
 

@@ -37,8 +37,12 @@ std::string opcode(const Problem& problem, int tile_m);
 /// Registers that a thread can have with this many thread blocks on an SM.
 int registers_with(int blocks, const TargetInfo& chip, const Config& config);
 
+/// Whether a box at the end of a product's rows may have rows that are not its own, but of the next batch or
+/// of no token.
+bool shares_boxes(const Problem& problem);
+
 /// Whether results go through shared memory to TMA stores: in large tiles of 16-bit results, whose rows TMA
-/// takes.
+/// takes. Of tiles with rows that must not be written, threads store the others.
 bool staged(const Problem& problem, const Config& config);
 
 /// Follows from the problem and the configuration.

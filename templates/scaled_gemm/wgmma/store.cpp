@@ -2,6 +2,7 @@
 #include "scaled_gemm/wgmma/store.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 
 #include "scaled_gemm/dequantiser.hpp"
@@ -10,10 +11,10 @@
 namespace ptxloom::scaled_gemm::wgmma {
 namespace {
 
-constexpr int kWarpRows = 16;      // of the product: columns of D
-constexpr int kMatrix = 8;         // rows and columns of a matrix of stmatrix
-constexpr int kMatrixColumns = 2;  // matrices side by side in D: a warp's 16 columns
-constexpr int kRegisters = 4;      // of a thread, for 8 rows of D
+constexpr int kWarpRows = 16;  // of the product: columns of D
+constexpr int kMatrix = 8;     // rows and columns of a matrix of stmatrix
+constexpr int kMatrices = 4;   // of stmatrix
+constexpr int kRegisters = 4;  // of a thread, for 8 rows of D
 
 }  // namespace
 
@@ -28,9 +29,11 @@ void Store::place() {
   leads_ = k_.eq(inputs_.thread, 0);
   if (!staged(p_, c_)) return;
   buffers_ = k_.fma(inputs_.warpgroup, kStoreBuffers * plan_.store.bytes(), inputs_.stores);
-  // Lane l gives the address of row l % 8 of matrix l / 8: matrices 0 and 1 are side by side, 2 and 3 below.
-  const Reg row = k_.add(k_.and_(lane_, kMatrix - 1), k_.shr(k_.and_(lane_, 16), 1));
-  const Reg column = k_.fma(warp_, kWarpRows, k_.and_(lane_, 8));
+  // Lane l gives the address of row l % 8 of matrix l / 8. A warp's 16 columns are matrices 0 and 1, and 2
+  // and 3 below; with gates its 8 columns are all four, one below the other.
+  const Reg below = k_.add(k_.and_(lane_, kMatrix - 1), k_.shr(k_.and_(lane_, 16), 1));
+  const Reg row = p_.swiglu ? lane_ : below;
+  const Reg column = p_.swiglu ? k_.mul(warp_, kMatrix) : k_.fma(warp_, kWarpRows, k_.and_(lane_, 8));
   place_ = k_.add(buffers_, plan_.store.tile().address(k_, row, k_.mul(column, p_.d.bytes())));
 }
 
@@ -40,11 +43,20 @@ void Store::run(const kit::Accumulators& accumulators, const kit::TileOrigin& ti
   number_ = 0;
   const Results results(k_, p_, in_, tile);
   const Reg part = k_.fma(inputs_.warpgroup, row_tiles_of_warpgroup(c_) * kRows, tile.row);
-  for (std::size_t i = 0; i < accumulators.size(); ++i) {
-    const Reg column = k_.add(part, static_cast<int>(i) * kRows);
-    staged(p_, c_) ? store_boxes(accumulators[i][0], results, tile, column)
-                   : store_results(accumulators[i][0], results, tile, column, first);
-  }
+  const auto each = [&](const std::function<void(const std::vector<Reg>&, Reg)>& store) {
+    for (std::size_t i = 0; i < accumulators.size(); ++i)
+      store(accumulators[i][0], k_.add(part, static_cast<int>(i) * kRows));
+  };
+  const auto elements = [&] {
+    each(
+        [&](const std::vector<Reg>& sums, Reg column) { store_results(sums, results, tile, column, first); });
+  };
+  const auto boxes = [&] {
+    each([&](const std::vector<Reg>& sums, Reg column) { store_boxes(sums, results, tile, column); });
+  };
+  if (!staged(p_, c_)) return elements();
+  if (!shares_boxes(p_)) return boxes();
+  k_.if_(k_.le(k_.add(tile.column, c_.tile_m), tile.rows), boxes, elements);
 }
 
 void Store::store_results(const std::vector<Reg>& sums, const Results& results, const kit::TileOrigin& tile,
@@ -56,17 +68,20 @@ void Store::store_results(const std::vector<Reg>& sums, const Results& results, 
 
 void Store::store_boxes(const std::vector<Reg>& sums, const Results& results, const kit::TileOrigin& tile,
                         Reg column) {
+  const Reg stored = p_.swiglu ? k_.div(column, 2) : column, of_lane = k_.shr(lane_, 2);
+  const int width = p_.swiglu ? kMatrix : kWarpRows;  // of a warp, in D
   const Place own{.row = k_.fma(k_.and_(lane_, 3), 2, tile.column),
-                  .column = k_.add(k_.fma(warp_, kWarpRows, column), k_.shr(lane_, 2))};
+                  .column = k_.add(k_.fma(warp_, kWarpRows, column), of_lane),
+                  .stored = k_.add(k_.fma(warp_, width, stored), of_lane)};
   for (int box = 0; box < c_.tile_m / plan_.store.rows; ++box) {
     const int buffer = number_ % kStoreBuffers * plan_.store.bytes();
     await_buffer();
     write_box(sums, results, own, box, buffer == 0 ? place_ : k_.add(place_, buffer));
     kit::fence_for_bulk(k_);
     barrier();
-    const std::vector at{column, k_.add(tile.column, box * plan_.store.rows)};
+    const std::vector at{stored, row_of_all(k_, p_, tile, k_.add(tile.column, box * plan_.store.rows))};
     k_.guarded(leads_, [&] {
-      kit::tma_store(k_, in_["d"], at, k_.at(buffers_, buffer));
+      kit::tma_store(k_, in_["d_boxes"], at, k_.at(buffers_, buffer));
       kit::bulk_commit(k_);
     });
     ++number_;
@@ -85,21 +100,27 @@ void Store::write_box(const std::vector<Reg>& sums, const Results& results, cons
   const std::vector<kit::AccumulatorPlace> places = kit::accumulator_places(mma_);
   std::map<int, ResultRow> rows;             // by column of the product
   std::map<int, std::optional<Reg>> biases;  // by row of the product
+  const auto scaled = [&](std::size_t i, const ResultRow& of_row) {
+    const int row = places.at(i).row;
+    const auto [bias, fresh] = biases.try_emplace(row);
+    if (fresh && p_.bias) bias->second = results.bias(k_.add(own.column, row));
+    return results.scaled(sums.at(i), of_row, bias->second);
+  };
   const auto result = [&](std::size_t i) {
-    const auto [row, column] = places.at(i);
-    const auto [of_row, fresh] = rows.try_emplace(column);
-    if (fresh) of_row->second = results.row(k_.add(own.row, column));
-    const auto [bias, first_time] = biases.try_emplace(row);
-    if (first_time && p_.bias) bias->second = results.bias(k_.add(own.column, row));
-    const Reg sum = results.scaled(sums.at(i), of_row->second, bias->second);
-    if (!p_.c && !of_row->second.weight) return sum;
-    return results.result(sum, of_row->second, k_.add(own.column, row));
+    const auto [place, fresh] = rows.try_emplace(places.at(i).column);
+    if (fresh) place->second = results.row(k_.add(own.row, places.at(i).column));
+    const ResultRow& of_row = place->second;
+    Reg made = scaled(i, of_row);
+    if (p_.swiglu) made = results.gated(made, scaled(i + kValueApart, of_row));
+    if (!p_.c && !of_row.weight) return made;
+    return results.result(made, of_row, k_.add(own.stored, p_.swiglu ? 0 : places.at(i).row));
   };
   const int groups = plan_.store.rows / kMatrix, first = box * groups;
-  for (int group = 0; group < groups; group += 2) {
+  const int beside = p_.swiglu ? 1 : 2, below = kMatrices / beside;
+  for (int group = 0; group < groups; group += below) {
     std::vector<Reg> matrices;
-    for (int i = 0; i < 2; ++i)
-      for (int half = 0; half < kMatrixColumns; ++half) {
+    for (int i = 0; i < below; ++i)
+      for (int half = 0; half < beside; ++half) {
         const auto at = static_cast<std::size_t>((first + group + i) * kRegisters + 2 * half);
         matrices.push_back(packed(result(at), result(at + 1)));
       }

@@ -9,7 +9,8 @@
 
 // The results of a warpgroup, stored to D. Its accumulators are of the transpose: a thread has the same
 // columns of D for all rows. So they are stored one by one; or, in large tiles, transposed by stmatrix on the
-// way to boxes of D in shared memory, which TMA stores.
+// way to boxes of D in shared memory, which TMA stores. A tile with rows that must not be written is stored
+// one by one.
 namespace ptxloom::scaled_gemm::wgmma {
 
 struct StoreInputs {
@@ -29,9 +30,9 @@ class Store {
   void finish();
 
  private:
-  /// Of this lane's first element in D.
+  /// Of this lane's first element: its row, its column of the product, and that of the result in D.
   struct Place {
-    Reg row, column;
+    Reg row, column, stored;
   };
   void place();
   void store_results(const std::vector<Reg>& sums, const Results& results, const kit::TileOrigin& tile,
