@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "exec/machine/cluster.hpp"
@@ -51,8 +52,8 @@ GlobalTouch GlobalRaces::touch_of(const Actor& actor, AccessKind kind) const {
           .kind = kind};
 }
 
-// A copy while it is in flight.
-GlobalTouch GlobalRaces::in_flight(GlobalTouch touch) const {
+// The write of a reduction while it is in flight.
+GlobalTouch GlobalRaces::reducing(GlobalTouch touch) const {
   touch.time = kInFlight;
   touch.party = order_->copies();
   return touch;
@@ -108,6 +109,8 @@ void GlobalRaces::check_write(const Here& here, const Group& group) {
                                      describe(through_cache));
                 });
   }
+  for (const GlobalTouch* each : {&read, &other})
+    if (is_in_flight(*each)) return under_way(here, *each, "reads");
   if (!over_before(now, read)) return race(here, read, "reads");
   if (!over_before(now, other)) race(here, other, "reads");
 }
@@ -188,6 +191,9 @@ void GlobalRaces::visit(const Here& here, const Group& group, bool writes) {
 void GlobalRaces::start(GridLog* log) {
   grid_ = log;
   own_.clear();
+  in_flight_.clear();
+  const auto& blocks = cluster_->blocks();
+  landed_.assign(log == nullptr ? 0 : blocks.size() * blocks.front().warps().size() * kLanes, 0);
   if (log != nullptr) log_ = log->apart ? &own_ : &log->memory;
 }
 
@@ -218,37 +224,53 @@ void GlobalRaces::replay(const GlobalTouch& touch, bool writes, const Group& gro
   visit({actor, touch, memory, writes ? "writes" : "reads"}, group, writes);
 }
 
-void GlobalRaces::copy_reads(const Actor& actor, const std::byte* memory, std::uint32_t bytes,
-                             AccessKind kind) {
-  const GlobalTouch now = touch_of(actor, kind), reading = in_flight(now);
+Time GlobalRaces::copy_reads(const Actor& actor, const std::byte* memory, std::uint32_t bytes,
+                             bool by_proxy) {
+  const GlobalTouch now = touch_of(actor, AccessKind::read_of_copy(by_proxy));
+  GlobalTouch kept = now;
+  if (by_proxy) kept.party = order_->copies();
   found_ = false;
   log_->for_groups(memory, bytes, [&](const Group& group, std::uint32_t offset) {
     const Here here{actor, now, memory + offset, "reads"};
     check_read(here, group);
-    if (kind.by_proxy) check_proxy(here, group);
-    note_read(now, reading, group);
+    if (by_proxy) check_proxy(here, group);
+    note_read(now, kept, group);
   });
+  return now.time;
 }
 
-void GlobalRaces::copy_has_read(const Actor& actor, const std::byte* memory, std::uint32_t bytes,
-                                AccessKind kind, Party by) {
-  GlobalTouch now = touch_of(actor, kind);
-  const GlobalTouch reading = in_flight(now);
-  now.party = by;
-  log_->for_groups(memory, bytes, [&](const Group& group, std::uint32_t) {
-    if (is_same(group.read(), reading)) {
-      group.read() = now;
-    } else if (is_same(group.conflict().other_read, reading)) {
-      group.set_other_read(now);
-    } else {
-      note_read(now, group);
-    }
-  });
+void GlobalRaces::bulk_begins(const Actor& actor) {
+  in_flight_.push_back(touch_of(actor, AccessKind::read_of_copy(true)));
+  in_flight_.back().party = order_->copies();
+}
+
+void GlobalRaces::bulk_has_read(const Actor& actor, Time issued) {
+  GlobalTouch begun = touch_of(actor, AccessKind::read_of_copy(true));
+  begun.time = issued;
+  begun.party = order_->copies();
+  const auto found =
+      std::ranges::find_if(in_flight_, [&](const GlobalTouch& each) { return is_same(each, begun); });
+  if (found != in_flight_.end()) in_flight_.erase(found);
+}
+
+// Those of a thread land in the order in which it has issued them.
+void GlobalRaces::small_copy_lands(const Actor& actor, Time issued) {
+  Time& landed =
+      landed_[order_->party_of(actor.warp->block().rank(), actor.warp->index()) * std::size_t{kLanes} +
+              static_cast<std::size_t>(actor.lane)];
+  landed = std::max(landed, issued);
+}
+
+bool GlobalRaces::is_in_flight(const GlobalTouch& read) const {
+  if (!read.kind.is_read_of_copy() || joining_ || read.cluster != cluster_->index()) return false;
+  if (read.party != order_->copies())
+    return read.time > landed_[read.party * std::size_t{kLanes} + read.lane];
+  return std::ranges::any_of(in_flight_, [&](const GlobalTouch& each) { return is_same(each, read); });
 }
 
 void GlobalRaces::copy_begins(const Actor& actor, const std::byte* memory, std::uint32_t bytes,
                               AccessKind kind) {
-  const GlobalTouch now = touch_of(actor, kind), writing = kind.strong ? in_flight(now) : now;
+  const GlobalTouch now = touch_of(actor, kind), writing = kind.strong ? reducing(now) : now;
   found_ = false;
   log_->for_groups(memory, bytes, [&](const Group& group, std::uint32_t offset) {
     const Here here{actor, now, memory + offset, "writes"};
@@ -263,7 +285,7 @@ void GlobalRaces::copy_begins(const Actor& actor, const std::byte* memory, std::
 void GlobalRaces::copy_ends(const Actor& actor, const std::byte* memory, std::uint32_t bytes, AccessKind kind,
                             Party by) {
   GlobalTouch now = touch_of(actor, kind);
-  const GlobalTouch writing = in_flight(now);
+  const GlobalTouch writing = reducing(now);
   now.party = by;
   log_->for_groups(memory, bytes, [&](const Group& group, std::uint32_t) {
     group.set_copied_to(false);

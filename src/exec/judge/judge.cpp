@@ -151,16 +151,18 @@ void Judge::barrier_ends(const Actor& actor, const SharedPlace& place) {
   races_.write(actor, place, 8, AccessKind::weak());
 }
 
-void Judge::read_begins(const Actor& actor, const std::byte* from, std::uint32_t bytes, AccessKind kind) {
+void Judge::read_begins(const Actor& actor, const std::byte* from, std::uint32_t bytes) {
   if (const auto place = find(from)) return races_.read_begins(actor, *place, bytes);
-  if (global_.on()) global_.copy_reads(actor, from, bytes, kind);
+  if (global_.on()) global_.copy_reads(actor, from, bytes, true);
 }
 
-void Judge::read_ends(const Actor& actor, const std::byte* from, std::uint32_t bytes, AccessKind kind,
-                      End end) {
-  const Party by = party_of(actor, end);
-  if (const auto place = find(from)) return races_.read_ends(actor, *place, bytes, by);
-  if (global_.on()) global_.copy_has_read(actor, from, bytes, kind, by);
+void Judge::read_ends(const Actor& actor, const std::byte* from, std::uint32_t bytes, End end) {
+  if (const auto place = find(from)) races_.read_ends(actor, *place, bytes, party_of(actor, end));
+}
+
+Time Judge::bulk_begins(const Actor& actor) {
+  if (global_.on()) global_.bulk_begins(actor);
+  return order().now();
 }
 
 void Judge::write_begins(const Actor& actor, const std::byte* to, std::uint32_t bytes, AccessKind kind) {

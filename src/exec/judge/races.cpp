@@ -325,7 +325,7 @@ void Races::read_ends(const Actor& actor, const SharedPlace& place, std::uint32_
 void Races::write_begins(const Actor& actor, const SharedPlace& place, std::uint32_t bytes, AccessKind kind) {
   found_ = false;
   const Touch now = touch_of(actor, kind);
-  const SharedCell begun{.write = now, .weak = {}, .copied_to = true};
+  const SharedCell begun{.write = now, .copied_to = true};
   const Touch reducing = in_flight(now);
   const bool refills = kind.by_proxy && cluster_->grid().launch().findings != nullptr;
   logs_[place.block->rank()].for_cells(place.offset, bytes, [&](SharedCell& cell, std::uint32_t offset) {
@@ -334,24 +334,28 @@ void Races::write_begins(const Actor& actor, const SharedPlace& place, std::uint
     if (cell.barrier) used_as_data(here);
     check_write(here, cell);
     if (refills) check_refill(here, cell);
-    if (kind.strong) {
-      note_strong_write(reducing, cell);
-    } else {
-      cell = begun;
-    }
+    if (kind.strong) return note_strong_write(reducing, cell);
+    cell = begun;
   });
 }
 
 void Races::write_ends(const Actor& actor, const SharedPlace& place, std::uint32_t bytes, AccessKind kind,
                        Party by) {
   Touch now = touch_of(actor, kind);
-  const Touch reducing = in_flight(now);
+  if (kind.strong) return reduction_ends(place, bytes, in_flight(now), by);
   now.party = by;
   logs_[place.block->rank()].for_cells(place.offset, bytes, [&](SharedCell& cell, std::uint32_t) {
+    cell.write = now;
     cell.copied_to = false;
-    if (!kind.strong) {
-      cell.write = now;
-    } else if (is_same(cell.other_write, reducing)) {
+  });
+}
+
+void Races::reduction_ends(const SharedPlace& place, std::uint32_t bytes, const Touch& reducing, Party by) {
+  Touch now = reducing;
+  now.time = order_.now();
+  now.party = by;
+  logs_[place.block->rank()].for_cells(place.offset, bytes, [&](SharedCell& cell, std::uint32_t) {
+    if (is_same(cell.other_write, reducing)) {
       cell.other_write = now;
     } else if (is_same(cell.write, reducing)) {
       cell.write = now;

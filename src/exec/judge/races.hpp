@@ -81,6 +81,7 @@ class Races {
   void check_readers(const Here& here, const SharedCell& cell);
   void note_read(const Touch& now, SharedCell& cell) const;
   void note_strong_write(const Touch& now, SharedCell& cell) const;
+  void reduction_ends(const SharedPlace& place, std::uint32_t bytes, const Touch& reducing, Party by);
   bool is_shown(const Touch& now, const SharedCell& cell) const;
   bool knows_all(const Touch& now, const SharedCell& cell) const;
   void find(const Here& here, std::string_view code, const Touch* other, const char* hint,
