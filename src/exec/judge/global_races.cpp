@@ -60,6 +60,7 @@ GlobalTouch GlobalRaces::reducing(GlobalTouch touch) const {
 }
 
 bool GlobalRaces::ordered(const GlobalTouch& now, const GlobalTouch& before) const {
+  if (before.time == 0) return true;
   const bool same_cluster = now.cluster == before.cluster;
   if (now.kind.strong && before.kind.strong &&
       now.kind.meets(before.kind, same_cluster ? order_->distance(now.party, before.party) : Scope::gpu))
@@ -92,8 +93,9 @@ void GlobalRaces::check_read(const Here& here, const Group& group) {
                              place_of(cluster_->grid(), here.memory), describe(write));
         });
   if (!together(here.touch, write) && !ordered(here.touch, write)) return race(here, write, "writes");
+  if (!write.kind.strong) return;
   const GlobalTouch& weak = group.conflict().weak;
-  if (weak.time != 0 && !ordered(here.touch, weak)) return race(here, weak, "writes");
+  if (!ordered(here.touch, weak)) return race(here, weak, "writes");
   const GlobalTouch other = group.other_write();
   if (!ordered(here.touch, other)) race(here, other, "writes");
 }

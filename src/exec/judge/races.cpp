@@ -73,9 +73,13 @@ void Races::check_read(const Here& here, const SharedCell& cell) {
   if (cell.copied_to) return under_way(here, &cell.write, "writes");
   if (!ordered(here.touch, cell.write) && !is_shown(here.touch, cell))
     return race(here, cell.write, "writes");
-  if (cell.weak.time != 0 && !ordered(here.touch, cell.weak)) return race(here, cell.weak, "writes");
-  if (cell.other_write.time != 0 && !ordered(here.touch, cell.other_write))
-    race(here, cell.other_write, "writes");
+  if (cell.write.kind.strong) check_before_strong(here, cell);
+}
+
+// Strong writes, which may meet, do not hide what was written before.
+void Races::check_before_strong(const Here& here, const SharedCell& cell) {
+  for (const Touch* touch : {&cell.weak, &cell.other_write})
+    if (!ordered(here.touch, *touch)) return race(here, *touch, "writes");
 }
 
 // A relaxed barrier of the cluster is enough for an mbarrier behind fence.mbarrier_init.
@@ -92,9 +96,7 @@ void Races::check_write(const Here& here, const SharedCell& cell) {
   const bool of_copy = before.party == order_.copies();
   if (!together(now, before) && !(of_copy ? over_before(now, before) : ordered(now, before)))
     return race(here, before, "writes");
-  if (cell.weak.time != 0 && !ordered(now, cell.weak)) return race(here, cell.weak, "writes");
-  if (cell.other_write.time != 0 && !ordered(now, cell.other_write))
-    return race(here, cell.other_write, "writes");
+  if (before.kind.strong) check_before_strong(here, cell);
   check_readers(here, cell);
 }
 

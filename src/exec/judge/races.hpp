@@ -73,6 +73,7 @@ class Races {
   /// The same, of a read or the write of a copy that a write follows.
   bool over_before(const Touch& now, const Touch& before) const;
   void check_read(const Here& here, const SharedCell& cell);
+  void check_before_strong(const Here& here, const SharedCell& cell);
   void check_write(const Here& here, const SharedCell& cell);
   void check_proxy(const Here& here, const SharedCell& cell);
   bool outlives(const Block& block, const Touch& access, bool reads) const;
