@@ -97,7 +97,7 @@ void Races::check_write(const Here& here, const SharedCell& cell) {
   if (!together(now, before) && !(of_copy ? over_before(now, before) : ordered(now, before)))
     return race(here, before, "writes");
   if (before.kind.strong) check_before_strong(here, cell);
-  check_readers(here, cell);
+  if (!cell.overwritten || together(now, before)) check_readers(here, cell);
 }
 
 void Races::check_readers(const Here& here, const SharedCell& cell) {
@@ -137,7 +137,8 @@ void Races::check_proxy(const Here& here, const SharedCell& cell) {
 // What threads did through the generic proxy has to be over before a copy writes through the async proxy.
 void Races::check_refill(const Here& here, const SharedCell& cell) {
   for (const Touch* touch : {&cell.read, &cell.other_read, &cell.write}) {
-    if (touch->time == 0 || touch->kind.by_proxy || touch->party == order_.copies() ||
+    if (touch->time == 0 || (cell.overwritten && touch != &cell.write) || touch->kind.by_proxy ||
+        touch->party == order_.copies() ||
         order_.fenced(order_.space_of(touch->party, here.rank), here.touch.party, here.touch.lane,
                       touch->party, touch->lane, touch->time))
       continue;
@@ -166,6 +167,7 @@ bool Races::knows_all(const Touch& now, const SharedCell& cell) const {
 
 // The readers kept are either all weak or all strong: strong ones are dropped when a weak one comes.
 void Races::note_read(const Touch& now, SharedCell& cell) const {
+  if (cell.overwritten) cell.forget_reads();
   Touch& last = cell.read;
   const bool strong = now.kind.strong;
   if (last.time != 0 && strong && !last.kind.strong) return;
@@ -251,8 +253,8 @@ void Races::block_exits(const Block& block) {
            });
   };
   logs_[block.rank()].for_all([&](SharedCell& cell, std::uint32_t offset) {
-    judge(cell.read, offset, true);
-    judge(cell.other_read, offset, true);
+    if (!cell.overwritten) judge(cell.read, offset, true);
+    if (!cell.overwritten) judge(cell.other_read, offset, true);
     judge(cell.write, offset, false);
   });
 }
@@ -262,7 +264,8 @@ bool Races::read(const Actor& actor, const SharedPlace& place, std::uint32_t byt
   const Touch now = touch_of(actor, kind);
   logs_[place.block->rank()].for_cells(place.offset, bytes, [&](SharedCell& cell, std::uint32_t offset) {
     const Touch& last = cell.read;
-    if (last.time == now.time && last.party == now.party && last.lane == now.lane) return;
+    if (!cell.overwritten && last.time == now.time && last.party == now.party && last.lane == now.lane)
+      return;
     const Here here{.actor = actor, .touch = now, .offset = offset, .rank = place.block->rank()};
     if (offset == place.offset) check_started(here, *place.block);
     if (cell.barrier && !kind.strong) used_as_data(here);
@@ -283,15 +286,15 @@ bool Races::write(const Actor& actor, const SharedPlace& place, std::uint32_t by
     check_write(here, cell);
     if (kind.strong) {
       note_strong_write(now, cell);
-      if (!cell.read.kind.strong) return;  // later strong writes are judged against weak reads
-    } else {
-      const bool several = together(now, cell.write) && now.lane != cell.write.lane;
-      cell.weak = cell.other_write = {};
-      cell.write = now;
-      if (several) cell.write.lane = kSeveralLanes;
+      // Later strong writes are judged against weak reads.
+      if (cell.overwritten || cell.read.kind.strong) cell.forget_reads();
+      return;
     }
-    cell.read = cell.other_read = {};
-    cell.readers = 0;
+    const bool several = together(now, cell.write) && now.lane != cell.write.lane;
+    cell.weak = cell.other_write = {};
+    cell.write = now;
+    if (several) cell.write.lane = kSeveralLanes;
+    cell.overwritten = true;
   });
   return found_;
 }

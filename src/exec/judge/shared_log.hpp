@@ -33,7 +33,14 @@ struct SharedCell {
   std::uint8_t second_lane = 0;   ///< another reading lane of that warp; `read.lane` if there is none
   bool copied_to = false;         ///< a copy in flight writes it
   bool barrier = false;           ///< an mbarrier is here
+  bool overwritten = false;       ///< the reads came before `write`: they count for lanes that write with it
   bool shown = false;             ///< fence.mbarrier_init followed its initialisation
+
+  void forget_reads() {
+    read = other_read = {};
+    readers = 0;
+    overwritten = false;
+  }
 };
 
 class SharedLog {
