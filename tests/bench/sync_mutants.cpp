@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whether the judge notices each fence, wait, arrival, commit and barrier that a kernel lacks: they are taken
 // out of correct kernels one at a time, and each mutant runs in the executor in several orders of warps.
-// Kernels are those of the templates, and those in folders with a launch.json
-// (tests/foreign/triton/judge.py). Instructions that never run stay.
+// Kernels are those of the templates, and those in folders with a launch.json (tests/foreign). Instructions
+// that never run stay. What is found in a kernel as it stands says nothing of its mutants.
 //   sync_mutants [--only WORD] [--folder PATH] [--schedules N] [--seed N] [--jobs N] [--list | --emit]
 // `--emit`: the PTX of the kernels, and nothing else; `--folder PATH`: also the kernels in its folders;
 // `--schedules N`: orders of warps (default 4); `--list`: all mutants and what is found. What nothing finds
@@ -12,7 +12,6 @@
 #include <fnmatch.h>
 
 #include <atomic>
-#include <mutex>
 #include <random>
 #include <regex>
 #include <set>
@@ -126,10 +125,14 @@ Key key_of(const exec::Finding& finding) {
   const int at = finding.at.line, other = finding.other ? finding.other->line : 0;
   return {finding.code, std::min(at, other), std::max(at, other)};
 }
-/// What is found in a kernel as it stands: of its mutants that says nothing.
-using Known = std::set<Key>;
+/// A kernel as it stands.
+struct Original {
+  std::vector<exec::InstructionStats> counts = {};
+  std::vector<Bytes> outputs = {};  ///< empty: they vary
+  std::set<Key> known = {};         ///< what is found in it
+};
 
-Result judge(const Work& work, const Mutant& mutant, const std::vector<Bytes>& expected, const Known& known,
+Result judge(const Work& work, const Mutant& mutant, const Original& original,
              const std::shared_ptr<const Specs>& specs, const std::vector<std::uint64_t>& schedules) {
   const ParseResult parsed = parse(mutant.text, specs);
   if (!parsed.ok())
@@ -140,10 +143,11 @@ Result judge(const Work& work, const Mutant& mutant, const std::vector<Bytes>& e
     exec::Findings findings;
     const Outcome outcome = run(work, parsed.module, {.findings = &findings, .schedule = schedule});
     std::vector<exec::Finding> all = findings.all();
-    std::erase_if(all, [&](const exec::Finding& finding) { return known.contains(key_of(finding)); });
+    std::erase_if(all,
+                  [&](const exec::Finding& finding) { return original.known.contains(key_of(finding)); });
     if (!all.empty() || !outcome.code.empty())
       return {Result::End::found, all.empty() ? outcome.code : all.front().code, schedule};
-    if (!expected.empty() && outcome.outputs != expected) result.end = Result::End::wrong;
+    if (!original.outputs.empty() && outcome.outputs != original.outputs) result.end = Result::End::wrong;
   }
   return result;
 }
@@ -212,6 +216,7 @@ class Hunt {
   bool report() const;
 
  private:
+  bool run_itself(const Work& work, const ir::Module& module, Original& original);
   void count(const Work& work, const Mutant& mutant, const Result& result);
 
   const Options& options_;
@@ -222,30 +227,34 @@ class Hunt {
   bool clean_ = true;
 };
 
-void Hunt::add(const Work& work) {
-  const ParseResult parsed = parse(work.text, specs_);
-  if (!parsed.ok()) throw std::runtime_error(work.name + ": " + parsed.diagnostics.at(0).message);
-  std::vector<exec::InstructionStats> counts;
-  std::vector<Bytes> expected;
+// Runs the kernel as it stands; false if it cannot be judged.
+bool Hunt::run_itself(const Work& work, const ir::Module& module, Original& original) {
   bool results_vary = false;  // sums of floats by atomic operations
-  Known known;
   for (const std::uint64_t schedule : schedules_) {
     exec::Findings findings;
     const Outcome outcome =
-        run(work, parsed.module, {.findings = &findings, .schedule = schedule, .counts = &counts});
+        run(work, module, {.findings = &findings, .schedule = schedule, .counts = &original.counts});
     for (const exec::Finding& finding : findings.all()) {
-      if (known.insert(key_of(finding)).second)
+      if (original.known.insert(key_of(finding)).second)
         fmt::print("{}: the kernel itself: {} at line {}: {}\n", work.name, finding.code, finding.at.line,
                    finding.what);
       clean_ &= !options_.folder.empty() || finding.code == "proxy-fence-before-refill";
+      if (finding.fatal) return false;  // most of it does not run
     }
-    if (std::ranges::any_of(findings.all(), &exec::Finding::fatal)) return;  // most of it does not run
     if (!outcome.code.empty()) throw std::runtime_error(work.name + ": " + outcome.code);
-    results_vary |= schedule != 0 && outcome.outputs != expected;
-    expected = outcome.outputs;
+    results_vary |= schedule != 0 && outcome.outputs != original.outputs;
+    original.outputs = outcome.outputs;
   }
-  if (results_vary) expected.clear();
-  const std::vector<Mutant> mutants = mutants_of(work, parsed.module, lines_that_run(counts));
+  if (results_vary) original.outputs.clear();
+  return true;
+}
+
+void Hunt::add(const Work& work) {
+  const ParseResult parsed = parse(work.text, specs_);
+  if (!parsed.ok()) throw std::runtime_error(work.name + ": " + parsed.diagnostics.at(0).message);
+  Original original;
+  if (!run_itself(work, parsed.module, original)) return;
+  const std::vector<Mutant> mutants = mutants_of(work, parsed.module, lines_that_run(original.counts));
   std::vector<Result> results(mutants.size());
   std::atomic<std::size_t> next = 0;
   {
@@ -253,7 +262,7 @@ void Hunt::add(const Work& work) {
     for (unsigned i = 0; i < options_.jobs; ++i)
       threads.emplace_back([&] {
         for (std::size_t at; (at = next++) < mutants.size();)
-          results[at] = judge(work, mutants[at], expected, known, specs_, schedules_);
+          results[at] = judge(work, mutants[at], original, specs_, schedules_);
       });
   }
   for (std::size_t i = 0; i < mutants.size(); ++i) count(work, mutants[i], results[i]);
@@ -307,34 +316,36 @@ bool Hunt::report() const {
   return clean_;
 }
 
+constexpr const char* kUsage =
+    "usage: sync_mutants [--only WORD] [--folder PATH] [--schedules N] [--seed N] [--jobs N] [--list | "
+    "--emit]";
+
 Options options_of(int count, char** words) {
   Options options;
   for (int i = 1; i < count; ++i) {
     const std::string_view word = words[i];
-    const auto value = [&]() -> std::string {
-      if (i + 1 == count)
-        throw std::runtime_error(
-            "usage: sync_mutants [--only WORD] [--folder PATH] [--schedules N] [--seed N] [--jobs N] "
-            "[--list]");
-      return words[++i];
-    };
     if (word == "--list") {
       options.list = true;
-    } else if (word == "--emit") {
+      continue;
+    }
+    if (word == "--emit") {
       options.emit = true;
-    } else if (word == "--only") {
-      options.only = value();
+      continue;
+    }
+    if (++i == count) throw std::runtime_error(kUsage);
+    const std::string value = words[i];
+    if (word == "--only") {
+      options.only = value;
     } else if (word == "--folder") {
-      options.folder = value();
+      options.folder = value;
     } else if (word == "--schedules") {
-      options.schedules = std::stoull(value());
+      options.schedules = std::stoull(value);
     } else if (word == "--seed") {
-      options.seed = std::stoull(value());
+      options.seed = std::stoull(value);
     } else if (word == "--jobs") {
-      options.jobs = static_cast<unsigned>(std::stoul(value()));
+      options.jobs = std::max(1U, static_cast<unsigned>(std::stoul(value)));
     } else {
-      i = count - 1;
-      value();
+      throw std::runtime_error(kUsage);
     }
   }
   return options;
