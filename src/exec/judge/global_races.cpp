@@ -111,6 +111,7 @@ void GlobalRaces::check_write(const Here& here, const Group& group) {
                                      describe(through_cache));
                 });
   }
+  if (together(now, group.write())) check_forgotten(here);
   for (const GlobalTouch* each : {&read, &other})
     if (is_in_flight(*each)) return under_way(here, *each, "reads");
   if (!over_before(now, read)) return race(here, read, "reads");
@@ -118,8 +119,12 @@ void GlobalRaces::check_write(const Here& here, const Group& group) {
 }
 
 // Clusters that come later are still to be compared with them.
-void GlobalRaces::forget_reads(const Group& group) const {
+void GlobalRaces::forget_reads(const Here& here, const Group& group) {
   if (log_ == &own_ && !joining_) group.set_past_read(group.read());
+  if (group.read().time == 0) return;
+  if (!together(here.touch, forgotten_by_)) forgotten_.clear();
+  forgotten_by_ = here.touch;
+  forgotten_.push_back({here.memory, group.read(), group.conflict().other_read});
   group.read() = {};
   group.set_other_read({});
 }
@@ -187,13 +192,15 @@ void GlobalRaces::visit(const Here& here, const Group& group, bool writes) {
   note_write(now, group);
   if (now.kind.strong && !group.read().kind.strong)
     return;  // later strong writes are judged against weak reads
-  forget_reads(group);
+  forget_reads(here, group);
 }
 
 void GlobalRaces::start(GridLog* log) {
   grid_ = log;
   own_.clear();
   in_flight_.clear();
+  forgotten_.clear();
+  forgotten_by_ = {};
   const auto& blocks = cluster_->blocks();
   landed_.assign(log == nullptr ? 0 : blocks.size() * blocks.front().warps().size() * kLanes, 0);
   if (log != nullptr) log_ = log->apart ? &own_ : &log->memory;
@@ -270,6 +277,15 @@ bool GlobalRaces::is_in_flight(const GlobalTouch& read) const {
   return std::ranges::any_of(in_flight_, [&](const GlobalTouch& each) { return is_same(each, read); });
 }
 
+void GlobalRaces::check_forgotten(const Here& here) {
+  if (joining_ || !together(here.touch, forgotten_by_)) return;
+  for (const Forgotten& each : forgotten_) {
+    if (each.memory != here.memory) continue;
+    for (const GlobalTouch* read : {&each.read, &each.other_read})
+      if (!over_before(here.touch, *read)) return race(here, *read, "reads");
+  }
+}
+
 void GlobalRaces::copy_begins(const Actor& actor, const std::byte* memory, std::uint32_t bytes,
                               AccessKind kind) {
   const GlobalTouch now = touch_of(actor, kind), writing = kind.strong ? reducing(now) : now;
@@ -280,7 +296,7 @@ void GlobalRaces::copy_begins(const Actor& actor, const std::byte* memory, std::
     check_write(here, group);
     note_write(writing, group);
     group.set_copied_to(!kind.strong);
-    forget_reads(group);
+    forget_reads(here, group);
   });
 }
 

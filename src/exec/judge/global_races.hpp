@@ -73,7 +73,8 @@ class GlobalRaces {
   void note_read(const GlobalTouch& now, const Group& group) const { note_read(now, now, group); }
   void note_read(const GlobalTouch& now, const GlobalTouch& kept, const Group& group) const;
   void note_write(const GlobalTouch& now, const Group& group) const;
-  void forget_reads(const Group& group) const;
+  void forget_reads(const Here& here, const Group& group);
+  void check_forgotten(const Here& here);
   void race(const Here& here, const GlobalTouch& other, const char* did);
   void under_way(const Here& here, const GlobalTouch& copy, const char* does);
   void find(const Here& here, std::string_view code, const GlobalTouch& other, const char* hint,
@@ -85,7 +86,14 @@ class GlobalRaces {
   Order* order_;
   GlobalLog* log_ = nullptr;
   GridLog* grid_ = nullptr;
-  GlobalLog own_;                       // if clusters keep logs of their own
+  GlobalLog own_;  // if clusters keep logs of their own
+  /// Reads that the last instruction has overwritten: they count for other lanes that write with it.
+  struct Forgotten {
+    const std::byte* memory;
+    GlobalTouch read, other_read;
+  };
+  std::vector<Forgotten> forgotten_;
+  GlobalTouch forgotten_by_;
   std::vector<GlobalTouch> in_flight_;  // reads of copies through the async proxy
   std::vector<Time> landed_;            // by thread: when it issued the last cp.async that has landed
   bool found_ = false;                  // by the current access
