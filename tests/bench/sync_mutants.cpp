@@ -7,7 +7,7 @@
 // `--emit`: the PTX of the kernels, and nothing else; `--folder PATH`: also the kernels in its folders;
 // `--schedules N`: orders of warps (default 4); `--list`: all mutants and what is found. What nothing finds
 // is listed always, unless redundant.json says why the kernel does not need it. Exit code 1 if something is
-// left, or redundant.json lists what is found.
+// left, or redundant.json is wrong.
 #include <fmt/format.h>
 #include <fnmatch.h>
 
@@ -160,6 +160,7 @@ class Redundant {
 
   /// The reason why the kernel does not need the instruction; empty: there is none.
   std::string find(const std::string& kernel, const Mutant& mutant) {
+    kernels_.insert(kernel);
     for (std::size_t i = 0; i < entries_.size(); ++i) {
       const auto& entry = entries_[i];
       if (entry.at("instruction") != mutant.instruction || !matches(entry.at("kernels"), kernel)) continue;
@@ -169,11 +170,14 @@ class Redundant {
     }
     return {};
   }
-  /// Entries that no mutant needed.
+  /// Entries for these kernels that no mutant needed.
   std::vector<std::string> unused() const {
     std::vector<std::string> all;
-    for (std::size_t i = 0; i < entries_.size(); ++i)
-      if (!used_[i]) all.push_back(entries_[i].dump());
+    for (std::size_t i = 0; i < entries_.size(); ++i) {
+      const bool was_here = std::ranges::any_of(
+          kernels_, [&](const std::string& kernel) { return matches(entries_[i].at("kernels"), kernel); });
+      if (was_here && !used_[i]) all.push_back(entries_[i].dump());
+    }
     return all;
   }
 
@@ -189,6 +193,7 @@ class Redundant {
 
   nlohmann::json entries_;
   std::vector<bool> used_;
+  std::set<std::string> kernels_;
 };
 
 struct Tally {
@@ -385,10 +390,9 @@ int main(int count, char** words) try {
   Hunt hunt(options, redundant);
   for (const Work& work : works_of(options)) hunt.add(work);
   const bool clean = hunt.report();
-  if (options.only.empty() && !options.folder.empty())
-    for (const std::string& entry : redundant.unused())
-      fmt::print("of no use in redundant.json: {}\n", entry);
-  return clean ? 0 : 1;
+  const std::vector<std::string> unused = redundant.unused();
+  for (const std::string& entry : unused) fmt::print("of no use in redundant.json: {}\n", entry);
+  return clean && unused.empty() ? 0 : 1;
 } catch (const std::exception& error) {
   fmt::print(stderr, "{}\n", error.what());
   return 1;

@@ -106,6 +106,7 @@ void Judge::access(const Actor& actor, const SharedPlace& place, const Reach& re
 }
 
 void Judge::access(const Actor& actor, const std::byte* memory, const Reach& reach) {
+  if (reach.access == Access::read && reach.manner == Manner::apart) return;
   if (reach.access == Access::write) undefined_.write_global(actor, memory, reach);
   if (reach.access == Access::read) undefined_.read_global(actor, memory, reach.bytes);
   if (global_.on() && reach.manner != Manner::apart) global_.access(actor, memory, reach);
