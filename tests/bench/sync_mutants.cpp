@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whether the judge notices each fence, wait, arrival, commit and barrier that a kernel lacks: they are taken
 // out of correct kernels one at a time, and each mutant runs in the executor in several orders of warps.
-// Kernels are those of the templates, and those in folders with a launch.json
-// (tests/foreign/triton/judge.py). Instructions that never run stay.
+// Kernels are those of the templates, and those in folders with a launch.json (tests/foreign). Instructions
+// that never run stay. What is found in a kernel as it stands says nothing of its mutants.
 //   sync_mutants [--only WORD] [--folder PATH] [--schedules N] [--seed N] [--jobs N] [--list | --emit]
 // `--emit`: the PTX of the kernels, and nothing else; `--folder PATH`: also the kernels in its folders;
 // `--schedules N`: orders of warps (default 4); `--list`: all mutants and what is found. What nothing finds
 // is listed always, unless redundant.json says why the kernel does not need it. Exit code 1 if something is
-// left, or redundant.json lists what is found.
+// left, or redundant.json is wrong.
 #include <fmt/format.h>
 #include <fnmatch.h>
 
 #include <atomic>
-#include <mutex>
 #include <random>
 #include <regex>
 #include <set>
 #include <thread>
+#include <tuple>
 
 #include "mutant_work.hpp"
 #include "ptxloom/templates.hpp"
@@ -119,10 +119,20 @@ std::vector<Mutant> mutants_of(const Work& work, const ir::Module& module,
   return mutants;
 }
 
-/// What is found in a kernel as it stands, by code: of its mutants that says nothing.
-using Known = std::set<std::string>;
+/// A finding: its code, and the lines of both sides.
+using Key = std::tuple<std::string, int, int>;
+Key key_of(const exec::Finding& finding) {
+  const int at = finding.at.line, other = finding.other ? finding.other->line : 0;
+  return {finding.code, std::min(at, other), std::max(at, other)};
+}
+/// A kernel as it stands.
+struct Original {
+  std::vector<exec::InstructionStats> counts = {};
+  std::vector<Bytes> outputs = {};  ///< empty: they vary
+  std::set<Key> known = {};         ///< what is found in it
+};
 
-Result judge(const Work& work, const Mutant& mutant, const std::vector<Bytes>& expected, const Known& known,
+Result judge(const Work& work, const Mutant& mutant, const Original& original,
              const std::shared_ptr<const Specs>& specs, const std::vector<std::uint64_t>& schedules) {
   const ParseResult parsed = parse(mutant.text, specs);
   if (!parsed.ok())
@@ -133,10 +143,11 @@ Result judge(const Work& work, const Mutant& mutant, const std::vector<Bytes>& e
     exec::Findings findings;
     const Outcome outcome = run(work, parsed.module, {.findings = &findings, .schedule = schedule});
     std::vector<exec::Finding> all = findings.all();
-    std::erase_if(all, [&](const exec::Finding& finding) { return known.contains(finding.code); });
+    std::erase_if(all,
+                  [&](const exec::Finding& finding) { return original.known.contains(key_of(finding)); });
     if (!all.empty() || !outcome.code.empty())
       return {Result::End::found, all.empty() ? outcome.code : all.front().code, schedule};
-    if (outcome.outputs != expected) result.end = Result::End::wrong;
+    if (!original.outputs.empty() && outcome.outputs != original.outputs) result.end = Result::End::wrong;
   }
   return result;
 }
@@ -149,6 +160,7 @@ class Redundant {
 
   /// The reason why the kernel does not need the instruction; empty: there is none.
   std::string find(const std::string& kernel, const Mutant& mutant) {
+    kernels_.insert(kernel);
     for (std::size_t i = 0; i < entries_.size(); ++i) {
       const auto& entry = entries_[i];
       if (entry.at("instruction") != mutant.instruction || !matches(entry.at("kernels"), kernel)) continue;
@@ -158,11 +170,14 @@ class Redundant {
     }
     return {};
   }
-  /// Entries that no mutant needed.
+  /// Entries for these kernels that no mutant needed.
   std::vector<std::string> unused() const {
     std::vector<std::string> all;
-    for (std::size_t i = 0; i < entries_.size(); ++i)
-      if (!used_[i]) all.push_back(entries_[i].dump());
+    for (std::size_t i = 0; i < entries_.size(); ++i) {
+      const bool was_here = std::ranges::any_of(
+          kernels_, [&](const std::string& kernel) { return matches(entries_[i].at("kernels"), kernel); });
+      if (was_here && !used_[i]) all.push_back(entries_[i].dump());
+    }
     return all;
   }
 
@@ -178,6 +193,7 @@ class Redundant {
 
   nlohmann::json entries_;
   std::vector<bool> used_;
+  std::set<std::string> kernels_;
 };
 
 struct Tally {
@@ -205,6 +221,7 @@ class Hunt {
   bool report() const;
 
  private:
+  bool run_itself(const Work& work, const ir::Module& module, Original& original);
   void count(const Work& work, const Mutant& mutant, const Result& result);
 
   const Options& options_;
@@ -215,26 +232,34 @@ class Hunt {
   bool clean_ = true;
 };
 
-void Hunt::add(const Work& work) {
-  const ParseResult parsed = parse(work.text, specs_);
-  if (!parsed.ok()) throw std::runtime_error(work.name + ": " + parsed.diagnostics.at(0).message);
-  std::vector<exec::InstructionStats> counts;
-  std::vector<Bytes> expected;
-  Known known;
+// Runs the kernel as it stands; false if it cannot be judged.
+bool Hunt::run_itself(const Work& work, const ir::Module& module, Original& original) {
+  bool results_vary = false;  // sums of floats by atomic operations
   for (const std::uint64_t schedule : schedules_) {
     exec::Findings findings;
     const Outcome outcome =
-        run(work, parsed.module, {.findings = &findings, .schedule = schedule, .counts = &counts});
+        run(work, module, {.findings = &findings, .schedule = schedule, .counts = &original.counts});
     for (const exec::Finding& finding : findings.all()) {
-      if (known.insert(finding.code).second)
+      if (original.known.insert(key_of(finding)).second)
         fmt::print("{}: the kernel itself: {} at line {}: {}\n", work.name, finding.code, finding.at.line,
                    finding.what);
-      clean_ &= finding.code == "proxy-fence-before-refill";  // a matter of dispute
+      clean_ &= !options_.folder.empty() || finding.code == "proxy-fence-before-refill";
+      if (finding.fatal) return false;  // most of it does not run
     }
     if (!outcome.code.empty()) throw std::runtime_error(work.name + ": " + outcome.code);
-    expected = outcome.outputs;
+    results_vary |= schedule != 0 && outcome.outputs != original.outputs;
+    original.outputs = outcome.outputs;
   }
-  const std::vector<Mutant> mutants = mutants_of(work, parsed.module, lines_that_run(counts));
+  if (results_vary) original.outputs.clear();
+  return true;
+}
+
+void Hunt::add(const Work& work) {
+  const ParseResult parsed = parse(work.text, specs_);
+  if (!parsed.ok()) throw std::runtime_error(work.name + ": " + parsed.diagnostics.at(0).message);
+  Original original;
+  if (!run_itself(work, parsed.module, original)) return;
+  const std::vector<Mutant> mutants = mutants_of(work, parsed.module, lines_that_run(original.counts));
   std::vector<Result> results(mutants.size());
   std::atomic<std::size_t> next = 0;
   {
@@ -242,7 +267,7 @@ void Hunt::add(const Work& work) {
     for (unsigned i = 0; i < options_.jobs; ++i)
       threads.emplace_back([&] {
         for (std::size_t at; (at = next++) < mutants.size();)
-          results[at] = judge(work, mutants[at], expected, known, specs_, schedules_);
+          results[at] = judge(work, mutants[at], original, specs_, schedules_);
       });
   }
   for (std::size_t i = 0; i < mutants.size(); ++i) count(work, mutants[i], results[i]);
@@ -296,34 +321,36 @@ bool Hunt::report() const {
   return clean_;
 }
 
+constexpr const char* kUsage =
+    "usage: sync_mutants [--only WORD] [--folder PATH] [--schedules N] [--seed N] [--jobs N] [--list | "
+    "--emit]";
+
 Options options_of(int count, char** words) {
   Options options;
   for (int i = 1; i < count; ++i) {
     const std::string_view word = words[i];
-    const auto value = [&]() -> std::string {
-      if (i + 1 == count)
-        throw std::runtime_error(
-            "usage: sync_mutants [--only WORD] [--folder PATH] [--schedules N] [--seed N] [--jobs N] "
-            "[--list]");
-      return words[++i];
-    };
     if (word == "--list") {
       options.list = true;
-    } else if (word == "--emit") {
+      continue;
+    }
+    if (word == "--emit") {
       options.emit = true;
-    } else if (word == "--only") {
-      options.only = value();
+      continue;
+    }
+    if (++i == count) throw std::runtime_error(kUsage);
+    const std::string value = words[i];
+    if (word == "--only") {
+      options.only = value;
     } else if (word == "--folder") {
-      options.folder = value();
+      options.folder = value;
     } else if (word == "--schedules") {
-      options.schedules = std::stoull(value());
+      options.schedules = std::stoull(value);
     } else if (word == "--seed") {
-      options.seed = std::stoull(value());
+      options.seed = std::stoull(value);
     } else if (word == "--jobs") {
-      options.jobs = static_cast<unsigned>(std::stoul(value()));
+      options.jobs = std::max(1U, static_cast<unsigned>(std::stoul(value)));
     } else {
-      i = count - 1;
-      value();
+      throw std::runtime_error(kUsage);
     }
   }
   return options;
@@ -363,10 +390,9 @@ int main(int count, char** words) try {
   Hunt hunt(options, redundant);
   for (const Work& work : works_of(options)) hunt.add(work);
   const bool clean = hunt.report();
-  if (options.only.empty() && !options.folder.empty())
-    for (const std::string& entry : redundant.unused())
-      fmt::print("of no use in redundant.json: {}\n", entry);
-  return clean ? 0 : 1;
+  const std::vector<std::string> unused = redundant.unused();
+  for (const std::string& entry : unused) fmt::print("of no use in redundant.json: {}\n", entry);
+  return clean && unused.empty() ? 0 : 1;
 } catch (const std::exception& error) {
   fmt::print(stderr, "{}\n", error.what());
   return 1;

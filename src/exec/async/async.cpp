@@ -95,7 +95,7 @@ SmallCopy::SmallCopy(const Actor& actor, std::byte* to, const std::byte* from, s
     : actor_(actor), to_(to), from_(from), bytes_(bytes), read_(read) {
   if (Judge* judge = actor.warp->judge()) {
     judge->write_begins(actor, to, bytes, AccessKind::weak());
-    if (read != 0) judge->read_begins(actor, from, read, AccessKind::weak());
+    if (read != 0) issued_ = judge->small_copy_reads(actor, from, read);
   }
   if (read != 0) std::memcpy(data_.data(), from, read);
   std::memset(to, kPoison, bytes);
@@ -105,7 +105,7 @@ void SmallCopy::land() const {
   std::memcpy(to_, data_.data(), bytes_);
   Judge* judge = actor_.warp->judge();
   if (judge == nullptr) return;
-  if (read_ != 0) judge->read_ends(actor_, from_, read_, AccessKind::weak(), Judge::End::own_wait);
+  judge->small_copy_lands(actor_, issued_);
   judge->write_ends(actor_, to_, bytes_, AccessKind::weak(), Judge::End::own_wait);
   if (read_ != 0) judge->copied(actor_, to_, from_, read_);
 }

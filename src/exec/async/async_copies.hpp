@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "exec/judge/horizon.hpp"
 #include "exec/machine/fault.hpp"
 #include "exec/machine/lanes.hpp"
 #include "exec/machine/state.hpp"
@@ -104,6 +105,7 @@ class SmallCopy {
   std::byte* to_;
   const std::byte* from_;
   std::uint32_t bytes_, read_;
+  Time issued_ = 0;  // judge/order.hpp
   std::array<std::byte, 16> data_{};
 };
 using AsyncCopies = AsyncGroups<SmallCopy>;

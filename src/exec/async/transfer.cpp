@@ -15,11 +15,11 @@ namespace ptxloom::exec {
 void Transfer::begin(bool counted) {
   counted_ = counted;
   Judge* const judge = actor_.warp->judge();
+  if (judge != nullptr && !taken_) begun_ = judge->bulk_begins(actor_);
   for (const Piece& piece : pieces_) {
     if (judge != nullptr) {
       judge->write_begins(actor_, piece.to, piece.bytes, kind());
-      if (!taken_ && piece.from != nullptr)
-        judge->read_begins(actor_, piece.from, piece.bytes, AccessKind::proxy());
+      if (!taken_ && piece.from != nullptr) judge->read_begins(actor_, piece.from, piece.bytes);
     }
     if (reduction_ == nullptr) std::memset(piece.to, kPoison, piece.bytes);
   }
@@ -47,11 +47,13 @@ void Transfer::add_value(std::byte* to, const void* value, std::uint32_t bytes) 
 void Transfer::take() {
   if (taken_) return;
   taken_ = true;
+  Judge* const judge = actor_.warp->judge();
+  if (judge != nullptr) judge->bulk_has_read(actor_, begun_);
   for (const Piece& piece : pieces_) {
     if (piece.from != nullptr) {
-      if (Judge* judge = actor_.warp->judge()) {
+      if (judge != nullptr) {
         judge->copies_out(actor_, piece.to, piece.from, piece.bytes);
-        judge->read_ends(actor_, piece.from, piece.bytes, AccessKind::proxy(), end());
+        judge->read_ends(actor_, piece.from, piece.bytes, end());
       }
       data_.insert(data_.end(), piece.from, piece.from + piece.bytes);
       if (change_ != nullptr) change_(std::span(data_).last(piece.bytes));

@@ -55,6 +55,7 @@ class Transfer {
   std::array<std::byte, 8> fill_{};
   void (*change_)(std::span<std::byte>) = nullptr;
   std::vector<std::byte> data_;  // of all pieces, once read
+  Time begun_ = 0;               // judge/order.hpp
   bool taken_ = false, counted_ = false;
   bool values_ = false;  // it moves values, not memory
 };

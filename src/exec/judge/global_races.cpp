@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "exec/machine/cluster.hpp"
@@ -51,14 +52,15 @@ GlobalTouch GlobalRaces::touch_of(const Actor& actor, AccessKind kind) const {
           .kind = kind};
 }
 
-// A copy while it is in flight.
-GlobalTouch GlobalRaces::in_flight(GlobalTouch touch) const {
+// The write of a reduction while it is in flight.
+GlobalTouch GlobalRaces::reducing(GlobalTouch touch) const {
   touch.time = kInFlight;
   touch.party = order_->copies();
   return touch;
 }
 
 bool GlobalRaces::ordered(const GlobalTouch& now, const GlobalTouch& before) const {
+  if (before.time == 0) return true;
   const bool same_cluster = now.cluster == before.cluster;
   if (now.kind.strong && before.kind.strong &&
       now.kind.meets(before.kind, same_cluster ? order_->distance(now.party, before.party) : Scope::gpu))
@@ -91,8 +93,9 @@ void GlobalRaces::check_read(const Here& here, const Group& group) {
                              place_of(cluster_->grid(), here.memory), describe(write));
         });
   if (!together(here.touch, write) && !ordered(here.touch, write)) return race(here, write, "writes");
+  if (!write.kind.strong) return;
   const GlobalTouch& weak = group.conflict().weak;
-  if (weak.time != 0 && !ordered(here.touch, weak)) return race(here, weak, "writes");
+  if (!ordered(here.touch, weak)) return race(here, weak, "writes");
   const GlobalTouch other = group.other_write();
   if (!ordered(here.touch, other)) race(here, other, "writes");
 }
@@ -108,13 +111,20 @@ void GlobalRaces::check_write(const Here& here, const Group& group) {
                                      describe(through_cache));
                 });
   }
+  if (together(now, group.write())) check_forgotten(here);
+  for (const GlobalTouch* each : {&read, &other})
+    if (is_in_flight(*each)) return under_way(here, *each, "reads");
   if (!over_before(now, read)) return race(here, read, "reads");
   if (!over_before(now, other)) race(here, other, "reads");
 }
 
 // Clusters that come later are still to be compared with them.
-void GlobalRaces::forget_reads(const Group& group) const {
+void GlobalRaces::forget_reads(const Here& here, const Group& group) {
   if (log_ == &own_ && !joining_) group.set_past_read(group.read());
+  if (group.read().time == 0) return;
+  if (!together(here.touch, forgotten_by_)) forgotten_.clear();
+  forgotten_by_ = here.touch;
+  forgotten_.push_back({here.memory, group.read(), group.conflict().other_read});
   group.read() = {};
   group.set_other_read({});
 }
@@ -182,12 +192,17 @@ void GlobalRaces::visit(const Here& here, const Group& group, bool writes) {
   note_write(now, group);
   if (now.kind.strong && !group.read().kind.strong)
     return;  // later strong writes are judged against weak reads
-  forget_reads(group);
+  forget_reads(here, group);
 }
 
 void GlobalRaces::start(GridLog* log) {
   grid_ = log;
   own_.clear();
+  in_flight_.clear();
+  forgotten_.clear();
+  forgotten_by_ = {};
+  const auto& blocks = cluster_->blocks();
+  landed_.assign(log == nullptr ? 0 : blocks.size() * blocks.front().warps().size() * kLanes, 0);
   if (log != nullptr) log_ = log->apart ? &own_ : &log->memory;
 }
 
@@ -218,37 +233,62 @@ void GlobalRaces::replay(const GlobalTouch& touch, bool writes, const Group& gro
   visit({actor, touch, memory, writes ? "writes" : "reads"}, group, writes);
 }
 
-void GlobalRaces::copy_reads(const Actor& actor, const std::byte* memory, std::uint32_t bytes,
-                             AccessKind kind) {
-  const GlobalTouch now = touch_of(actor, kind), reading = in_flight(now);
+Time GlobalRaces::copy_reads(const Actor& actor, const std::byte* memory, std::uint32_t bytes,
+                             bool by_proxy) {
+  const GlobalTouch now = touch_of(actor, AccessKind::read_of_copy(by_proxy));
+  GlobalTouch kept = now;
+  if (by_proxy) kept.party = order_->copies();
   found_ = false;
   log_->for_groups(memory, bytes, [&](const Group& group, std::uint32_t offset) {
     const Here here{actor, now, memory + offset, "reads"};
     check_read(here, group);
-    if (kind.by_proxy) check_proxy(here, group);
-    note_read(now, reading, group);
+    if (by_proxy) check_proxy(here, group);
+    note_read(now, kept, group);
   });
+  return now.time;
 }
 
-void GlobalRaces::copy_has_read(const Actor& actor, const std::byte* memory, std::uint32_t bytes,
-                                AccessKind kind, Party by) {
-  GlobalTouch now = touch_of(actor, kind);
-  const GlobalTouch reading = in_flight(now);
-  now.party = by;
-  log_->for_groups(memory, bytes, [&](const Group& group, std::uint32_t) {
-    if (is_same(group.read(), reading)) {
-      group.read() = now;
-    } else if (is_same(group.conflict().other_read, reading)) {
-      group.set_other_read(now);
-    } else {
-      note_read(now, group);
-    }
-  });
+void GlobalRaces::bulk_begins(const Actor& actor) {
+  in_flight_.push_back(touch_of(actor, AccessKind::read_of_copy(true)));
+  in_flight_.back().party = order_->copies();
+}
+
+void GlobalRaces::bulk_has_read(const Actor& actor, Time issued) {
+  GlobalTouch begun = touch_of(actor, AccessKind::read_of_copy(true));
+  begun.time = issued;
+  begun.party = order_->copies();
+  const auto found =
+      std::ranges::find_if(in_flight_, [&](const GlobalTouch& each) { return is_same(each, begun); });
+  if (found != in_flight_.end()) in_flight_.erase(found);
+}
+
+// Those of a thread land in the order in which it has issued them.
+void GlobalRaces::small_copy_lands(const Actor& actor, Time issued) {
+  Time& landed =
+      landed_[order_->party_of(actor.warp->block().rank(), actor.warp->index()) * std::size_t{kLanes} +
+              static_cast<std::size_t>(actor.lane)];
+  landed = std::max(landed, issued);
+}
+
+bool GlobalRaces::is_in_flight(const GlobalTouch& read) const {
+  if (!read.kind.is_read_of_copy() || joining_ || read.cluster != cluster_->index()) return false;
+  if (read.party != order_->copies())
+    return read.time > landed_[read.party * std::size_t{kLanes} + read.lane];
+  return std::ranges::any_of(in_flight_, [&](const GlobalTouch& each) { return is_same(each, read); });
+}
+
+void GlobalRaces::check_forgotten(const Here& here) {
+  if (joining_ || !together(here.touch, forgotten_by_)) return;
+  for (const Forgotten& each : forgotten_) {
+    if (each.memory != here.memory) continue;
+    for (const GlobalTouch* read : {&each.read, &each.other_read})
+      if (!over_before(here.touch, *read)) return race(here, *read, "reads");
+  }
 }
 
 void GlobalRaces::copy_begins(const Actor& actor, const std::byte* memory, std::uint32_t bytes,
                               AccessKind kind) {
-  const GlobalTouch now = touch_of(actor, kind), writing = kind.strong ? in_flight(now) : now;
+  const GlobalTouch now = touch_of(actor, kind), writing = kind.strong ? reducing(now) : now;
   found_ = false;
   log_->for_groups(memory, bytes, [&](const Group& group, std::uint32_t offset) {
     const Here here{actor, now, memory + offset, "writes"};
@@ -256,14 +296,14 @@ void GlobalRaces::copy_begins(const Actor& actor, const std::byte* memory, std::
     check_write(here, group);
     note_write(writing, group);
     group.set_copied_to(!kind.strong);
-    forget_reads(group);
+    forget_reads(here, group);
   });
 }
 
 void GlobalRaces::copy_ends(const Actor& actor, const std::byte* memory, std::uint32_t bytes, AccessKind kind,
                             Party by) {
   GlobalTouch now = touch_of(actor, kind);
-  const GlobalTouch writing = in_flight(now);
+  const GlobalTouch writing = reducing(now);
   now.party = by;
   log_->for_groups(memory, bytes, [&](const Group& group, std::uint32_t) {
     group.set_copied_to(false);

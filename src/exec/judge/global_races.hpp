@@ -5,6 +5,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "exec/judge/global_log.hpp"
 #include "exec/judge/order.hpp"
@@ -40,10 +41,13 @@ class GlobalRaces {
   std::string place(const std::byte* memory) const;
 
   void access(const Actor& actor, const std::byte* memory, const Reach& reach);
-  /// A copy that reads it is issued; it has read.
-  void copy_reads(const Actor& actor, const std::byte* memory, std::uint32_t bytes, AccessKind kind);
-  void copy_has_read(const Actor& actor, const std::byte* memory, std::uint32_t bytes, AccessKind kind,
-                     Party by);
+  /// A copy that reads it is issued; returns when, to be passed to the functions below once it has read.
+  Time copy_reads(const Actor& actor, const std::byte* memory, std::uint32_t bytes, bool by_proxy);
+  /// A copy through the async proxy, of one part of memory or more.
+  void bulk_begins(const Actor& actor);
+  void bulk_has_read(const Actor& actor, Time issued);
+  /// cp.async.
+  void small_copy_lands(const Actor& actor, Time issued);
   /// A copy that writes is issued; it has written. A reduction is strong: several may reduce into one place.
   void copy_begins(const Actor& actor, const std::byte* memory, std::uint32_t bytes, AccessKind kind);
   void copy_ends(const Actor& actor, const std::byte* memory, std::uint32_t bytes, AccessKind kind, Party by);
@@ -56,7 +60,8 @@ class GlobalRaces {
     const char* does;
   };
   GlobalTouch touch_of(const Actor& actor, AccessKind kind) const;
-  GlobalTouch in_flight(GlobalTouch touch) const;
+  GlobalTouch reducing(GlobalTouch touch) const;
+  bool is_in_flight(const GlobalTouch& read) const;
   bool ordered(const GlobalTouch& now, const GlobalTouch& before) const;
   bool is_before(const GlobalTouch& before, const GlobalTouch& now) const;
   bool over_before(const GlobalTouch& now, const GlobalTouch& read) const;
@@ -68,7 +73,8 @@ class GlobalRaces {
   void note_read(const GlobalTouch& now, const Group& group) const { note_read(now, now, group); }
   void note_read(const GlobalTouch& now, const GlobalTouch& kept, const Group& group) const;
   void note_write(const GlobalTouch& now, const Group& group) const;
-  void forget_reads(const Group& group) const;
+  void forget_reads(const Here& here, const Group& group);
+  void check_forgotten(const Here& here);
   void race(const Here& here, const GlobalTouch& other, const char* did);
   void under_way(const Here& here, const GlobalTouch& copy, const char* does);
   void find(const Here& here, std::string_view code, const GlobalTouch& other, const char* hint,
@@ -80,9 +86,18 @@ class GlobalRaces {
   Order* order_;
   GlobalLog* log_ = nullptr;
   GridLog* grid_ = nullptr;
-  GlobalLog own_;         // if clusters keep logs of their own
-  bool found_ = false;    // by the current access
-  bool joining_ = false;  // what the cluster did is judged already
+  GlobalLog own_;  // if clusters keep logs of their own
+  /// Reads that the last instruction has overwritten: they count for other lanes that write with it.
+  struct Forgotten {
+    const std::byte* memory;
+    GlobalTouch read, other_read;
+  };
+  std::vector<Forgotten> forgotten_;
+  GlobalTouch forgotten_by_;
+  std::vector<GlobalTouch> in_flight_;  // reads of copies through the async proxy
+  std::vector<Time> landed_;            // by thread: when it issued the last cp.async that has landed
+  bool found_ = false;                  // by the current access
+  bool joining_ = false;                // what the cluster did is judged already
 };
 
 }  // namespace ptxloom::exec

@@ -106,6 +106,7 @@ void Judge::access(const Actor& actor, const SharedPlace& place, const Reach& re
 }
 
 void Judge::access(const Actor& actor, const std::byte* memory, const Reach& reach) {
+  if (reach.access == Access::read && reach.manner == Manner::apart) return;
   if (reach.access == Access::write) undefined_.write_global(actor, memory, reach);
   if (reach.access == Access::read) undefined_.read_global(actor, memory, reach.bytes);
   if (global_.on() && reach.manner != Manner::apart) global_.access(actor, memory, reach);
@@ -151,16 +152,18 @@ void Judge::barrier_ends(const Actor& actor, const SharedPlace& place) {
   races_.write(actor, place, 8, AccessKind::weak());
 }
 
-void Judge::read_begins(const Actor& actor, const std::byte* from, std::uint32_t bytes, AccessKind kind) {
+void Judge::read_begins(const Actor& actor, const std::byte* from, std::uint32_t bytes) {
   if (const auto place = find(from)) return races_.read_begins(actor, *place, bytes);
-  if (global_.on()) global_.copy_reads(actor, from, bytes, kind);
+  if (global_.on()) global_.copy_reads(actor, from, bytes, true);
 }
 
-void Judge::read_ends(const Actor& actor, const std::byte* from, std::uint32_t bytes, AccessKind kind,
-                      End end) {
-  const Party by = party_of(actor, end);
-  if (const auto place = find(from)) return races_.read_ends(actor, *place, bytes, by);
-  if (global_.on()) global_.copy_has_read(actor, from, bytes, kind, by);
+void Judge::read_ends(const Actor& actor, const std::byte* from, std::uint32_t bytes, End end) {
+  if (const auto place = find(from)) races_.read_ends(actor, *place, bytes, party_of(actor, end));
+}
+
+Time Judge::bulk_begins(const Actor& actor) {
+  if (global_.on()) global_.bulk_begins(actor);
+  return order().now();
 }
 
 void Judge::write_begins(const Actor& actor, const std::byte* to, std::uint32_t bytes, AccessKind kind) {

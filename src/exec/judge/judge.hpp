@@ -136,8 +136,20 @@ class Judge {
 
   /// How a copy ends. Memory other than shared memory is ignored.
   enum class End : std::uint8_t { own_wait, mbarrier };
-  void read_begins(const Actor& actor, const std::byte* from, std::uint32_t bytes, AccessKind kind);
-  void read_ends(const Actor& actor, const std::byte* from, std::uint32_t bytes, AccessKind kind, End end);
+  void read_begins(const Actor& actor, const std::byte* from, std::uint32_t bytes);
+  void read_ends(const Actor& actor, const std::byte* from, std::uint32_t bytes, End end);
+  /// A copy through the async proxy begins to read all its sources, and has read them. Returns when it began.
+  Time bulk_begins(const Actor& actor);
+  void bulk_has_read(const Actor& actor, Time issued) {
+    if (global_.on()) global_.bulk_has_read(actor, issued);
+  }
+  /// cp.async reads global memory. Returns when.
+  Time small_copy_reads(const Actor& actor, const std::byte* from, std::uint32_t bytes) {
+    return global_.on() ? global_.copy_reads(actor, from, bytes, false) : 0;
+  }
+  void small_copy_lands(const Actor& actor, Time issued) {
+    if (global_.on()) global_.small_copy_lands(actor, issued);
+  }
   /// `kind`: strong if the copy reduces.
   void write_begins(const Actor& actor, const std::byte* to, std::uint32_t bytes, AccessKind kind);
   void write_ends(const Actor& actor, const std::byte* to, std::uint32_t bytes, AccessKind kind, End end);

@@ -73,9 +73,13 @@ void Races::check_read(const Here& here, const SharedCell& cell) {
   if (cell.copied_to) return under_way(here, &cell.write, "writes");
   if (!ordered(here.touch, cell.write) && !is_shown(here.touch, cell))
     return race(here, cell.write, "writes");
-  if (cell.weak.time != 0 && !ordered(here.touch, cell.weak)) return race(here, cell.weak, "writes");
-  if (cell.other_write.time != 0 && !ordered(here.touch, cell.other_write))
-    race(here, cell.other_write, "writes");
+  if (cell.write.kind.strong) check_before_strong(here, cell);
+}
+
+// Strong writes, which may meet, do not hide what was written before.
+void Races::check_before_strong(const Here& here, const SharedCell& cell) {
+  for (const Touch* touch : {&cell.weak, &cell.other_write})
+    if (!ordered(here.touch, *touch)) return race(here, *touch, "writes");
 }
 
 // A relaxed barrier of the cluster is enough for an mbarrier behind fence.mbarrier_init.
@@ -92,10 +96,8 @@ void Races::check_write(const Here& here, const SharedCell& cell) {
   const bool of_copy = before.party == order_.copies();
   if (!together(now, before) && !(of_copy ? over_before(now, before) : ordered(now, before)))
     return race(here, before, "writes");
-  if (cell.weak.time != 0 && !ordered(now, cell.weak)) return race(here, cell.weak, "writes");
-  if (cell.other_write.time != 0 && !ordered(now, cell.other_write))
-    return race(here, cell.other_write, "writes");
-  check_readers(here, cell);
+  if (before.kind.strong) check_before_strong(here, cell);
+  if (!cell.overwritten || together(now, before)) check_readers(here, cell);
 }
 
 void Races::check_readers(const Here& here, const SharedCell& cell) {
@@ -135,7 +137,8 @@ void Races::check_proxy(const Here& here, const SharedCell& cell) {
 // What threads did through the generic proxy has to be over before a copy writes through the async proxy.
 void Races::check_refill(const Here& here, const SharedCell& cell) {
   for (const Touch* touch : {&cell.read, &cell.other_read, &cell.write}) {
-    if (touch->time == 0 || touch->kind.by_proxy || touch->party == order_.copies() ||
+    if (touch->time == 0 || (cell.overwritten && touch != &cell.write) || touch->kind.by_proxy ||
+        touch->party == order_.copies() ||
         order_.fenced(order_.space_of(touch->party, here.rank), here.touch.party, here.touch.lane,
                       touch->party, touch->lane, touch->time))
       continue;
@@ -164,6 +167,7 @@ bool Races::knows_all(const Touch& now, const SharedCell& cell) const {
 
 // The readers kept are either all weak or all strong: strong ones are dropped when a weak one comes.
 void Races::note_read(const Touch& now, SharedCell& cell) const {
+  if (cell.overwritten) cell.forget_reads();
   Touch& last = cell.read;
   const bool strong = now.kind.strong;
   if (last.time != 0 && strong && !last.kind.strong) return;
@@ -249,8 +253,8 @@ void Races::block_exits(const Block& block) {
            });
   };
   logs_[block.rank()].for_all([&](SharedCell& cell, std::uint32_t offset) {
-    judge(cell.read, offset, true);
-    judge(cell.other_read, offset, true);
+    if (!cell.overwritten) judge(cell.read, offset, true);
+    if (!cell.overwritten) judge(cell.other_read, offset, true);
     judge(cell.write, offset, false);
   });
 }
@@ -260,7 +264,8 @@ bool Races::read(const Actor& actor, const SharedPlace& place, std::uint32_t byt
   const Touch now = touch_of(actor, kind);
   logs_[place.block->rank()].for_cells(place.offset, bytes, [&](SharedCell& cell, std::uint32_t offset) {
     const Touch& last = cell.read;
-    if (last.time == now.time && last.party == now.party && last.lane == now.lane) return;
+    if (!cell.overwritten && last.time == now.time && last.party == now.party && last.lane == now.lane)
+      return;
     const Here here{.actor = actor, .touch = now, .offset = offset, .rank = place.block->rank()};
     if (offset == place.offset) check_started(here, *place.block);
     if (cell.barrier && !kind.strong) used_as_data(here);
@@ -281,15 +286,15 @@ bool Races::write(const Actor& actor, const SharedPlace& place, std::uint32_t by
     check_write(here, cell);
     if (kind.strong) {
       note_strong_write(now, cell);
-      if (!cell.read.kind.strong) return;  // later strong writes are judged against weak reads
-    } else {
-      const bool several = together(now, cell.write) && now.lane != cell.write.lane;
-      cell.weak = cell.other_write = {};
-      cell.write = now;
-      if (several) cell.write.lane = kSeveralLanes;
+      // Later strong writes are judged against weak reads.
+      if (cell.overwritten || cell.read.kind.strong) cell.forget_reads();
+      return;
     }
-    cell.read = cell.other_read = {};
-    cell.readers = 0;
+    const bool several = together(now, cell.write) && now.lane != cell.write.lane;
+    cell.weak = cell.other_write = {};
+    cell.write = now;
+    if (several) cell.write.lane = kSeveralLanes;
+    cell.overwritten = true;
   });
   return found_;
 }
@@ -325,7 +330,7 @@ void Races::read_ends(const Actor& actor, const SharedPlace& place, std::uint32_
 void Races::write_begins(const Actor& actor, const SharedPlace& place, std::uint32_t bytes, AccessKind kind) {
   found_ = false;
   const Touch now = touch_of(actor, kind);
-  const SharedCell begun{.write = now, .weak = {}, .copied_to = true};
+  const SharedCell begun{.write = now, .copied_to = true};
   const Touch reducing = in_flight(now);
   const bool refills = kind.by_proxy && cluster_->grid().launch().findings != nullptr;
   logs_[place.block->rank()].for_cells(place.offset, bytes, [&](SharedCell& cell, std::uint32_t offset) {
@@ -334,24 +339,28 @@ void Races::write_begins(const Actor& actor, const SharedPlace& place, std::uint
     if (cell.barrier) used_as_data(here);
     check_write(here, cell);
     if (refills) check_refill(here, cell);
-    if (kind.strong) {
-      note_strong_write(reducing, cell);
-    } else {
-      cell = begun;
-    }
+    if (kind.strong) return note_strong_write(reducing, cell);
+    cell = begun;
   });
 }
 
 void Races::write_ends(const Actor& actor, const SharedPlace& place, std::uint32_t bytes, AccessKind kind,
                        Party by) {
   Touch now = touch_of(actor, kind);
-  const Touch reducing = in_flight(now);
+  if (kind.strong) return reduction_ends(place, bytes, in_flight(now), by);
   now.party = by;
   logs_[place.block->rank()].for_cells(place.offset, bytes, [&](SharedCell& cell, std::uint32_t) {
+    cell.write = now;
     cell.copied_to = false;
-    if (!kind.strong) {
-      cell.write = now;
-    } else if (is_same(cell.other_write, reducing)) {
+  });
+}
+
+void Races::reduction_ends(const SharedPlace& place, std::uint32_t bytes, const Touch& reducing, Party by) {
+  Touch now = reducing;
+  now.time = order_.now();
+  now.party = by;
+  logs_[place.block->rank()].for_cells(place.offset, bytes, [&](SharedCell& cell, std::uint32_t) {
+    if (is_same(cell.other_write, reducing)) {
       cell.other_write = now;
     } else if (is_same(cell.write, reducing)) {
       cell.write = now;

@@ -73,6 +73,7 @@ class Races {
   /// The same, of a read or the write of a copy that a write follows.
   bool over_before(const Touch& now, const Touch& before) const;
   void check_read(const Here& here, const SharedCell& cell);
+  void check_before_strong(const Here& here, const SharedCell& cell);
   void check_write(const Here& here, const SharedCell& cell);
   void check_proxy(const Here& here, const SharedCell& cell);
   bool outlives(const Block& block, const Touch& access, bool reads) const;
@@ -81,6 +82,7 @@ class Races {
   void check_readers(const Here& here, const SharedCell& cell);
   void note_read(const Touch& now, SharedCell& cell) const;
   void note_strong_write(const Touch& now, SharedCell& cell) const;
+  void reduction_ends(const SharedPlace& place, std::uint32_t bytes, const Touch& reducing, Party by);
   bool is_shown(const Touch& now, const SharedCell& cell) const;
   bool knows_all(const Touch& now, const SharedCell& cell) const;
   void find(const Here& here, std::string_view code, const Touch* other, const char* hint,

@@ -28,12 +28,19 @@ struct SharedCell {
   Touch read;                     ///< the last unordered one since the write
   Touch other_read;               ///< the last of those by another warp than `read`
   Time first_read = 0;            ///< of the first of them
-  std::uint8_t second_lane = 0;   ///< another reading lane of that warp; `read.lane` if there is none
   std::uint64_t readers = 0;      ///< their warps, of the first 64
   std::uint16_t copied_from = 0;  ///< copies in flight that read it
+  std::uint8_t second_lane = 0;   ///< another reading lane of that warp; `read.lane` if there is none
   bool copied_to = false;         ///< a copy in flight writes it
   bool barrier = false;           ///< an mbarrier is here
+  bool overwritten = false;       ///< the reads came before `write`: they count for lanes that write with it
   bool shown = false;             ///< fence.mbarrier_init followed its initialisation
+
+  void forget_reads() {
+    read = other_read = {};
+    readers = 0;
+    overwritten = false;
+  }
 };
 
 class SharedLog {

@@ -26,12 +26,12 @@ Party WgmmaOperands::party_of(const Warp& warp) const {
 const std::shared_ptr<WgmmaOperands::Product>& WgmmaOperands::product_of(const Actor& actor,
                                                                          Warpgroup& group) {
   auto& products = group.in_flight;
-  std::array<std::uint32_t, kWarps> groups{};
-  std::copy_n(committed_.begin() + party_of(*actor.warp), kWarps, groups.begin());
+  const auto committed = committed_.begin() + party_of(*actor.warp);
   if (products.empty() || products.back()->op != actor.op || products.back()->issued != order_->now() ||
-      products.back()->group != groups) {
+      products.back()->group[0] != *committed) {
     auto product = std::make_shared<Product>();
-    *product = {.op = actor.op, .issuer = actor.warp, .issued = order_->now(), .group = groups};
+    *product = {.op = actor.op, .issuer = actor.warp, .issued = order_->now()};
+    std::copy_n(committed, kWarps, product->group.begin());
     products.push_back(std::move(product));
   }
   return products.back();
