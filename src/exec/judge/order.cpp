@@ -14,6 +14,7 @@ void Order::reset(std::size_t blocks, std::size_t warps, GridOrder* grid, std::u
   grid_ = grid;
   cluster_ = cluster;
   const std::size_t all = blocks * warps;
+  copies_ = static_cast<Party>(all);
   known_.assign(all + 1, {.parties = std::vector<Knowledge>(all + 1)});
   some_.assign(all, {});
   groups_.assign(all, {});

@@ -44,7 +44,7 @@ class Order {
   void reset(std::size_t blocks, std::size_t warps, GridOrder* grid, std::uint64_t cluster);
   Time now() const { return now_; }
   /// The party of asynchronous copies; warps have the numbers below.
-  Party copies() const { return static_cast<Party>(known_.size() - 1); }
+  Party copies() const { return copies_; }
   Party party_of(std::uint32_t block, std::uint32_t warp) const {
     return static_cast<Party>(block * warps_ + warp);
   }
@@ -146,6 +146,7 @@ class Order {
 
   Time now_ = 1;
   std::size_t blocks_ = 1, warps_ = 1;
+  Party copies_ = 0;
   std::uint64_t cluster_ = 0;
   GridOrder* grid_ = nullptr;
   std::vector<Past> known_;  // by party: what all its lanes know

@@ -59,8 +59,8 @@ bool Races::ordered(const Touch& now, const Touch& before) const {
 
 bool Races::is_before(const Touch& before, const Touch& now) const {
   if (before.time == 0) return true;
-  const bool same_warp = now.party == before.party && now.party != order_.copies();
-  if (same_warp && (now.lane == before.lane || before.lane == kSeveralLanes)) return true;
+  const bool is_same = now.party == before.party && (now.lane == before.lane || before.lane == kSeveralLanes);
+  if (is_same && now.party != order_.copies()) return true;
   return order_.knows(now.party, now.lane, before.party, before.lane, before.time);
 }
 
@@ -331,17 +331,19 @@ void Races::write_begins(const Actor& actor, const SharedPlace& place, std::uint
   found_ = false;
   const Touch now = touch_of(actor, kind);
   const SharedCell begun{.write = now, .copied_to = true};
-  const Touch reducing = in_flight(now);
   const bool refills = kind.by_proxy && cluster_->grid().launch().findings != nullptr;
-  logs_[place.block->rank()].for_cells(place.offset, bytes, [&](SharedCell& cell, std::uint32_t offset) {
-    const Here here{
-        .actor = actor, .touch = now, .offset = offset, .does = "writes", .rank = place.block->rank()};
-    if (cell.barrier) used_as_data(here);
-    check_write(here, cell);
-    if (refills) check_refill(here, cell);
-    if (kind.strong) return note_strong_write(reducing, cell);
-    cell = begun;
-  });
+  const auto begin = [&](auto note) {
+    logs_[place.block->rank()].for_cells(place.offset, bytes, [&](SharedCell& cell, std::uint32_t offset) {
+      const Here here{
+          .actor = actor, .touch = now, .offset = offset, .does = "writes", .rank = place.block->rank()};
+      if (cell.barrier) used_as_data(here);
+      check_write(here, cell);
+      if (refills) check_refill(here, cell);
+      note(cell);
+    });
+  };
+  if (kind.strong) return begin([&](SharedCell& cell) { note_strong_write(in_flight(now), cell); });
+  begin([&](SharedCell& cell) { cell = begun; });
 }
 
 void Races::write_ends(const Actor& actor, const SharedPlace& place, std::uint32_t bytes, AccessKind kind,
