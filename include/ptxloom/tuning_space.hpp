@@ -90,8 +90,8 @@ struct Demand {
   double prologue_bytes = 0;  ///< bytes that are rearranged before the first k-block, read and written
 };
 
-/// How many times as many bytes move as are asked for, where a row of `row_bytes` is read or written by
-/// accesses of `access_bytes` each, at once: device memory moves sectors of 64 bytes.
+/// Ratio of bytes moved to bytes requested, for a row of `row_bytes` that is read or written `access_bytes`
+/// at a time: device memory moves 64 bytes at once.
 double sector_factor(double row_bytes, double access_bytes);
 
 struct Chip;

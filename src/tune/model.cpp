@@ -10,7 +10,6 @@ namespace ptxloom::tune {
 namespace {
 
 constexpr int kReservedShared = 1024;  // per thread block, by the system
-constexpr int kSchedulers = 4;         // of an SM: instructions a clock
 constexpr double kPercent = 0.01, kThousandth = 0.001;
 
 double over(double amount, double rate) { return rate > 0 ? amount / rate : 0; }
@@ -36,12 +35,13 @@ double latency(const Demand& d, const target::ChipModel& model) {
   const int in_flight = std::max(d.in_flight, 1);
   switch (d.loads) {
     case Loads::registers:
-    case Loads::streamed:
       return model.load_latency + moved;
     case Loads::threads:
       return (model.async_latency + moved) / in_flight;
     case Loads::bulk:
       return (model.bulk_latency + moved) / in_flight;
+    case Loads::streamed:
+      break;  // has a model of its own
   }
   return 0;
 }
@@ -50,12 +50,13 @@ double latency(const Demand& d, const target::ChipModel& model) {
 double fill(const Demand& d, const target::ChipModel& model) {
   switch (d.loads) {
     case Loads::registers:
-    case Loads::streamed:
       return double(model.load_latency) * std::max(d.in_flight, 1);
     case Loads::threads:
       return model.async_fill;
     case Loads::bulk:
       return model.bulk_fill;
+    case Loads::streamed:
+      break;
   }
   return 0;
 }

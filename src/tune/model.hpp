@@ -20,6 +20,8 @@
 // model misses (surrogate.hpp).
 namespace ptxloom::tune {
 
+inline constexpr int kSchedulers = 4;  ///< of an SM; each issues an instruction a clock
+
 /// The chip's properties that the model uses.
 struct Chip {
   TargetInfo limits;

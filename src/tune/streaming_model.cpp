@@ -7,7 +7,7 @@
 namespace ptxloom::tune {
 namespace {
 
-constexpr double kLanes = 32, kSchedulers = 4;
+constexpr double kLanes = 32;
 constexpr double kPercent = 0.01;
 
 /// Instructions of a thread: they stand one after the other, without a loop.
@@ -22,12 +22,12 @@ double team_clocks(const Demand& d, const target::ChipModel& model) {
          thread_instructions(d) * model.stream_issue;
 }
 
-/// A round of thread blocks on an SM: its clocks, and those in which memory or the schedulers are busy.
-struct StreamingRound {
+/// A wave of thread blocks on an SM: its clocks, and those in which memory or the schedulers are busy.
+struct Wave {
   double clocks = 0, busy = 0;
 };
 
-StreamingRound round(const Demand& d, const Chip& chip, double at_once) {
+Wave wave(const Demand& d, const Chip& chip, double at_once) {
   const target::ChipModel& model = chip.model;
   const double share = at_once / static_cast<double>(d.blocks);
   const double bandwidth =
@@ -36,10 +36,10 @@ StreamingRound round(const Demand& d, const Chip& chip, double at_once) {
   const double pace = thread_instructions(d) > model.stream_code ? 1 : kSchedulers;
   const double issue = share * std::max(d.instructions / pace, d.sectors);
   const double starts = at_once * model.stream_launch, alone = team_clocks(d, model);
-  const double most = std::max({memory, issue, starts, alone}), others = memory + issue + alone - most;
+  const double work = std::max({memory, issue, alone}), others = memory + issue + alone - work;
   const double exposed = kPercent * (model.stream_overlap + model.stream_alone / (at_once * d.teams));
   const double cluster = 1 + kPercent * model.stream_cluster * std::log2(double(d.cluster));
-  return {.clocks = cluster * (most + exposed * std::max(others, 0.0)), .busy = std::max(memory, issue)};
+  return {.clocks = cluster * (std::max(work, starts) + exposed * others), .busy = std::max(memory, issue)};
 }
 
 }  // namespace
@@ -50,11 +50,11 @@ Prediction predict_streaming(const Demand& d, const Chip& chip) {
   const double blocks = static_cast<double>(d.blocks), slots = double(chip.sms) * result.resident;
   result.waves = blocks / slots;
   double clocks = 0, busy = 0;
-  const auto add = [&](double rounds, double at_once) {
-    if (rounds <= 0 || at_once <= 0) return;
-    const StreamingRound one = round(d, chip, at_once);
-    clocks += rounds * one.clocks;
-    busy += rounds * one.busy;
+  const auto add = [&](double waves, double at_once) {
+    if (waves <= 0 || at_once <= 0) return;
+    const Wave one = wave(d, chip, at_once);
+    clocks += waves * one.clocks;
+    busy += waves * one.busy;
   };
   const double whole = std::floor(result.waves);
   add(whole, result.resident);

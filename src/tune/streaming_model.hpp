@@ -4,8 +4,8 @@
 #include "tune/model.hpp"
 
 // The time of kernels whose threads load elements, compute, and store them (Loads::streamed): rows that are
-// reduced or converted. Thread blocks run in rounds, as many at once as an SM holds. A round is the longest
-// of four times, and a part of the others:
+// reduced or converted. Thread blocks run in waves, as many at once as an SM holds. A wave takes the longest
+// of four times, and a part of the two shorter ones of memory, issue and one team:
 //   memory      bytes of all thread blocks on the SM, at the SM's share of the bandwidth
 //   issue       their instructions, one a clock for each of four schedulers, or the sectors that their
 //               loads touch, one a clock

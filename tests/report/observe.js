@@ -57,7 +57,10 @@ async function use_table(seen) {
 async function use_pictures(seen) {
   seen.parameters = texts("#parameters figcaption b");
   seen.resources = texts("#resources figcaption b");
-  const picture = document.querySelector("#progress svg.plot[tabindex]");
+  // On a busy machine the plot may be drawn late; a page of which nothing was timed has none.
+  const plot = () => document.querySelector("#progress svg.plot[tabindex]");
+  for (let wait = 0; wait < 20 && !plot(); ++wait) await frames();
+  const picture = plot();
   if (!picture) return;
   picture.scrollIntoView();
   await frames();

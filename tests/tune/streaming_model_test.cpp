@@ -48,7 +48,7 @@ double clocks(const tune::Demand& demand) { return 1e3 * tune::predict(demand, r
 }  // namespace
 
 TEST_CASE("streaming takes the longest of memory, issue and one team, and a part of the others") {
-  // 4 thread blocks an SM: memory 800, issue 400, a team 500 + 100 + 200 + 50.
+  // 4 thread blocks an SM: memory 800, issue 400, starts 80 (hidden), a team 500 + 100 + 200 + 50.
   CHECK(clocks(of_blocks(40)) == Approx(850 + 0.1 * (800 + 400)));
   tune::Demand waits = of_blocks(40);
   waits.barriers = 2, waits.steps = 3;
@@ -58,7 +58,7 @@ TEST_CASE("streaming takes the longest of memory, issue and one team, and a part
   CHECK(clocks(bytes) == Approx(1600 + 0.1 * (850 + 400)));
 }
 
-TEST_CASE("streaming runs whole rounds, then what is left") {
+TEST_CASE("streaming runs whole waves, then what is left") {
   // 16 at once: memory 3200, issue 1600; then 2 an SM: memory 400, issue 200.
   CHECK(clocks(of_blocks(180)) == Approx(3200 + 0.1 * (1600 + 850) + 850 + 0.1 * (400 + 200)));
   CHECK(tune::predict(of_blocks(180), round_chip()).waves == Approx(180.0 / 160));
