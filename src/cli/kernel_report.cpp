@@ -155,10 +155,20 @@ std::string tera_of(const Json& value) {
   return value.is_null() ? "not known" : fmt::format("{:.1f} * 10^12/s", value.get<double>() / 1e12);
 }
 
+std::string occupancy_text(const Json& function) {
+  const Json& occupancy = function.at("occupancy");
+  const std::string limit = occupancy.at("limit").get<std::string>();
+  if (occupancy.at("blocks") == 0) return "a thread block does not fit on an SM: " + limit;
+  return fmt::format("{} of {} warps on an SM, limit: {}", occupancy.at("warps").get<int>(),
+                     occupancy.at("most_warps").get<int>(), limit);
+}
+
 std::string hottest_text(const Json& function) {
   const Json& hottest = function.at("hottest");
   if (hottest.is_null()) return "  no loops: there is nothing to predict\n";
   const Json& loop = function.at("loops").at(hottest.at("loop").get<std::size_t>());
+  if (function.at("occupancy").at("blocks") == 0)
+    return "  no prediction: a thread block does not fit on an SM\n";
   if (loop.at("cycles").is_null())
     return "  no prediction: warps wait for something that is not in the loop\n";
   std::string text = fmt::format("  hottest loop at {:04x}: {:.1f} cycles an iteration, limit: {}\n",
@@ -206,12 +216,10 @@ std::string kernel_report_text(const Json& report) {
                         roofline.at("operations").get<double>() / roofline.at("bytes").get<double>());
   for (const Json& function : report.at("functions")) {
     const Json& resources = function.at("resources");
-    const Json& occupancy = function.at("occupancy");
-    text += fmt::format("{}: {} registers, {} bytes of shared memory; {} of {} warps on an SM, limit: {}\n",
+    text += fmt::format("{}: {} registers, {} bytes of shared memory; {}\n",
                         function.at("name").get<std::string>(), resources.at("registers").get<int>(),
                         resources.at("static_shared").get<int>() + resources.at("dynamic_shared").get<int>(),
-                        occupancy.at("warps").get<int>(), occupancy.at("most_warps").get<int>(),
-                        occupancy.at("limit").get<std::string>());
+                        occupancy_text(function));
     text += hottest_text(function);
   }
   return text;

@@ -17,6 +17,9 @@ struct ModelFlags {
   int conflicts = 1;
 
   bool given() const;
+  /// Throws Error(usage, "bad-usage") if a thread block has more warps than the SM is to have.
+  void check() const;
+  int block_warps() const;  ///< 0: not given
   sass::ModelOptions options() const;
 };
 

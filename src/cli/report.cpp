@@ -127,6 +127,7 @@ void write_report(const ReportFlags& options, const nlohmann::ordered_json& repo
 }
 
 int run_report(const Tool& tool, const ReportFlags& options) {
+  options.how.check();
   if (!options.output.empty() && options.output != "-") check_writable(options.output);
   Subject subject = is_file(options.kernel) ? of_file(tool, options) : of_template(tool, options);
   const auto bytes = std::as_bytes(std::span(subject.cubin));

@@ -49,6 +49,7 @@ void print_notes(const sass::Listing& listing, const std::optional<Diagnostic>& 
 }
 
 void check_flags(const SassFlags& options) {
+  options.how.check();
   if (options.model && options.lint)
     throw Error(ErrorKind::usage, "bad-usage", "--model and --lint are two things to do", "give one of them");
   if (options.model && options.format == "html")

@@ -67,7 +67,7 @@ struct LoopModel {
   double alone = 0;             ///< cycles of an iteration of one warp that has the SM for itself
   double path = 0;              ///< cycles of the longest chain of dependences from one iteration to the next
   std::vector<PathStep> chain{};  ///< its instructions
-  double cycles = 0;              ///< predicted: an iteration of all warps of the SM
+  double cycles = 0;              ///< predicted: an iteration of all warps of the SM; 0: no prediction
   std::string bound{};            ///< the name of what limits it
   double operations = 0;          ///< of an iteration of a warp, as the column of issue.json counts them
   double shared_bytes = 0;        ///< to and from shared memory, of an iteration of a warp

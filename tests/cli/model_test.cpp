@@ -96,6 +96,30 @@ TEST_CASE("where loads find their data changes the prediction, and so do warps a
                            ContainsSubstring("(limit: threads: 16 thread blocks of 4 warps)"));
 }
 
+TEST_CASE("a thread block that does not fit is said to, and nothing is predicted of it") {
+  const TemporaryFolder folder;
+  const std::string cubin = loop_cubin(folder, "sm_90a");
+  const std::vector<std::string> too_much = {"--smem", "232449"};  // a byte more than 227 KiB
+  const auto with = [&](std::vector<std::string> command) {
+    command.insert(command.end(), too_much.begin(), too_much.end());
+    return command;
+  };
+  for (const json& model : {run_json(with({"sass", cubin, "--model", "--format", "json"}), "sass_model"),
+                            run_json(with({"report", cubin, "--format", "json"}), "report")}) {
+    const json& function = model["functions"][0];
+    CHECK(function["occupancy"]["blocks"] == 0);
+    CHECK(function["loops"][0]["cycles"].is_null());
+  }
+  for (const ToolResult& text :
+       {run_tool(with({"sass", cubin, "--model"})), run_tool(with({"report", cubin, "--format", "text"}))}) {
+    CHECK(text.code == 0);
+    CHECK_THAT(text.out, ContainsSubstring("does not fit on an SM: shared memory") &&
+                             ContainsSubstring("no prediction: a thread block does not fit"));
+  }
+  CHECK(run_json({"report", cubin, "--smem", "232448", "--format", "json"},
+                 "report")["functions"][0]["occupancy"]["blocks"] == 1);
+}
+
 TEST_CASE("a kernel without loops has nothing to predict, and says so") {
   const TemporaryFolder folder;
   write_text(folder / "scale.ptx", kScalePtx);
@@ -193,6 +217,9 @@ TEST_CASE("what --model and report cannot do is refused, each with its reason") 
   check_refused({"sass", bad, "--model", "--format", "html"}, 2, "bad-usage", {"ptxloom report"});
   check_refused({"sass", bad, "--warps", "4"}, 2, "bad-usage", {"--model"});
   check_refused({"sass", bad, "--model", "--warps", "65"}, 2, "bad-usage", {"--warps"});
+  check_refused({"sass", bad, "--model", "--warps", "4", "--block", "1024"}, 2, "bad-usage",
+                {"--block 1024 is 32 warps", "--warps 4"});
+  check_refused({"report", bad, "--warps", "1", "--block", "33"}, 2, "bad-usage", {"is 2 warps"});
   check_refused({"sass", bad, "--model"}, 2, "bad-cubin", {"bad.cubin"});
   const std::string cubin = loop_cubin(folder, "sm_90a");
   std::string other = read_text(cubin);

@@ -139,6 +139,22 @@ TEST_CASE("specs/sass/issue.json names units, classes and effects that exist") {
   }
 }
 
+TEST_CASE("loads take longer from farther away, on every target") {
+  for (const int chip : {75, 80, 86, 87, 88, 89, 90, 100, 103, 110, 120, 121}) {
+    const auto latency = [&](LoadFrom from) {
+      const IssueTable table(chip, from);
+      const InstructionText text = split_text("LDG.E R0, desc[UR4][R2.64]");
+      const IssueRow* const row = table.row_of(text, OperandTable().uses_of(text, chip).type);
+      REQUIRE(row != nullptr);
+      return table.latency_of(*row, 0);
+    };
+    CAPTURE(chip);
+    CHECK(latency(LoadFrom::l1) > 0);
+    CHECK(latency(LoadFrom::l2) > latency(LoadFrom::l1));
+    CHECK(latency(LoadFrom::memory) > latency(LoadFrom::l2));
+  }
+}
+
 TEST_CASE("a warp alone takes its stall counts and what it waits for") {
   const double branch = branch_cycles();
   CHECK_THAT(loop_of(repeated(7, "[----:B------:R-:W-:-:S04] FFMA R0, R0, R1, R2\n"), {.warps = 1}).cycles,
@@ -316,6 +332,22 @@ TEST_CASE("loops that only wait are left out, and do not make the loop around th
   CHECK(bound_of(model.loops[0], "tensor") == 64);
 }
 
+TEST_CASE("nothing is predicted of a thread block that does not fit") {
+  const std::string code =
+      ".L_1:\n[----:B------:R-:W-:-:S04] FADD R9, R1, R2\n"
+      "[----:B------:R-:W-:-:S05] @P0 BRA `(.L_1)\n[----:B------:R-:W-:-:S05] EXIT\n";
+  const IssueModel model = issue_model(test::code_listing(code), 90, {.shared = 228 * 1024});
+  const FunctionModel& function = model.functions.front();
+  CHECK(function.occupancy.blocks == 0);
+  REQUIRE(function.loops.size() == 1);
+  CHECK((function.loops[0].cycles == 0 && function.loops[0].bounds.empty()));
+  CHECK(function.loops[0].instructions == 2);
+  CHECK(function.hottest() == &function.loops[0]);
+  const std::string text = model_text(model);
+  CHECK(text.find("does not fit on an SM: shared memory") != std::string::npos);
+  CHECK(text.find("predicted") == std::string::npos);
+}
+
 TEST_CASE("what the data does not have is counted, and does not stop the model") {
   const LoopModel loop = loop_of("[----:B------:R-:W-:-:S04] NONSENSE R0, R1\n", {.warps = 1});
   CHECK(loop.unknown == 1);
@@ -372,7 +404,12 @@ TEST_CASE("occupancy is that of registers, shared memory, threads or thread bloc
   CHECK(of({}).block_warps == 8);
   function.shared = 1024;
   CHECK((of({.shared = 100000}).blocks == 2 && of({.shared = 100000}).limit == "shared memory"));
+  // 227 KiB are the most that a thread block can have on sm_90, though the SM has 228.
+  CHECK((of({.shared = 226 * 1024}).blocks == 1));
+  CHECK((of({.shared = 227 * 1024}).blocks == 0 && of({.shared = 227 * 1024}).limit == "shared memory"));
   function = {};
+  function.registers = 255;
+  CHECK((of({.block_warps = 32}).blocks == 0 && of({.block_warps = 32}).limit == "registers"));
   function.registers = 16;
   CHECK((of({.block_warps = 1}).blocks == 32 && of({.block_warps = 1}).limit == "thread blocks"));
   CHECK((of({.warps = 6, .block_warps = 2}).blocks == 3 && of({.warps = 6}).limit == "given"));

@@ -22,7 +22,7 @@ function resources_list(report, kernel) {
     ["registers of a thread", number_text(resources.registers)],
     ["shared memory of a thread block", `${bytes_text(resources.static_shared)} static, ${bytes_text(resources.dynamic_shared)} dynamic`],
     ["local memory of a thread", bytes_text(resources.local)],
-    ["warps on an SM", `${occupancy.warps} of ${occupancy.most_warps}; ${occupancy.limit === "given" ? "as given" : `limit: ${occupancy.limit}`}`],
+    ["warps on an SM", occupancy.blocks === 0 ? `none: a thread block does not fit (${occupancy.limit})` : `${occupancy.warps} of ${occupancy.most_warps}; ${occupancy.limit === "given" ? "as given" : `limit: ${occupancy.limit}`}`],
     ["thread blocks on an SM", `${occupancy.blocks} of ${occupancy.block_warps} warps`],
     ["instructions", number_text(kernel.instructions)],
   ]);
@@ -77,6 +77,7 @@ function headline_of(kernel) {
   const hottest = kernel.hottest;
   if (!hottest) return html("p", {}, "This kernel has no loop: there is nothing to predict.");
   const loop = kernel.loops[hottest.loop];
+  if (kernel.occupancy.blocks === 0) return html("p", {}, "A thread block does not fit on an SM, so there is no prediction.");
   if (!is_number(loop.cycles)) return html("p", {}, "The warps of its hottest loop wait for something outside of it, so there is no prediction.");
   const figure = (value, label, best) => html("div", {class: best ? "figure best" : "figure"}, html("div", {class: "value"}, value), html("div", {class: "label"}, label));
   return html("div", {class: "figures"}, figure(loop.bound, "limits the hottest loop", true),
