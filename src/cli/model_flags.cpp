@@ -17,7 +17,7 @@ sass::LoadFrom loads_from(const std::string& name) {
 }  // namespace
 
 bool ModelFlags::given() const {
-  return warps > 0 || threads > 0 || shared > 0 || !loads.empty() || conflicts > 1;
+  return warps > 0 || threads > 0 || shared || !loads.empty() || conflicts > 1;
 }
 
 void ModelFlags::check() const {
@@ -32,7 +32,7 @@ int ModelFlags::block_warps() const { return (threads + kLanes - 1) / kLanes; }
 sass::ModelOptions ModelFlags::options() const {
   return {.warps = warps,
           .block_warps = block_warps(),
-          .shared = shared,
+          .shared = shared.value_or(0),
           .loads = loads_from(loads),
           .conflicts = conflicts};
 }
@@ -72,6 +72,10 @@ std::string assumed_note(int chip) {
 void print_model_notes(const sass::IssueModel& model) {
   if (model.assumed) say("{}", assumed_note(model.chip));
   if (model.functions.empty()) say("note: {} has no code\n", model.file);
+}
+
+void print_shared_note(const ModelFlags& flags) {
+  if (!flags.shared && flags.warps == 0) say("note: dynamic shared memory is not known: give --smem\n");
 }
 
 }  // namespace ptxloom::cli

@@ -74,7 +74,8 @@ class Modeller {
     for (const std::size_t step : loop.steps)
       if (const IssueRow* row = row_of(step))
         made.operations += row->operations.at(columns_of(steps_[step].text));
-    made.unknown = static_cast<int>(std::ranges::count(ops, nullptr, &IssueOp::row));
+    made.unknown =
+        static_cast<int>(std::ranges::count_if(ops, [&](const IssueOp& op) { return !is_known(op.row); }));
     const CriticalPath path = critical_path(steps_, loop, table_, latencies_);
     made.path = path.cycles;
     for (const ChainStep& one : path.chain)
@@ -87,6 +88,13 @@ class Modeller {
     made.cycles = made.sim.cycles;
     add_bounds(made, ops, warps);
     return made;
+  }
+
+  /// What a row of a class says of tensor products without counting their operations is a guess.
+  bool is_known(const IssueRow* row) const {
+    if (row == nullptr) return false;
+    const bool tensor = table_.units()[row->uses.back().units.front()].name == kTensor;
+    return !tensor || !row->of_class || row->operations.at(0) > 0;
   }
 
   /// Warps of an SM and of a thread block that are in a loop: whole warpgroups if it has wgmma.

@@ -61,7 +61,7 @@ struct LoopModel {
   int instructions = 0;  ///< of an iteration
   int warps = 0;         ///< of an SM that are in it
   int other = 0;         ///< of the loop that this iteration does not execute
-  int unknown = 0;       ///< that the data does not have
+  int unknown = 0;       ///< that the data does not have, or of whose tensor products it has but the class
   std::vector<MixEntry> mix{};
   std::vector<Bound> bounds{};  ///< the largest first
   double alone = 0;             ///< cycles of an iteration of one warp that has the SM for itself

@@ -58,7 +58,7 @@ std::string code_text(const LoopModel& loop) {
                         loop.other == 1 ? "is" : "are");
   if (!loop.inner) text += "    it holds another loop, of which one iteration is counted\n";
   if (loop.unknown > 0)
-    text += fmt::format("    {} that specs/sass/issue.json does not have\n",
+    text += fmt::format("    {} that specs/sass/issue.json does not have, or only the class of\n",
                         counted(loop.unknown, "instruction"));
   return text;
 }

@@ -189,6 +189,40 @@ TEST_CASE("report shows what bench insn measured of matrix products as ceilings"
   CHECK(measured == 1);
 }
 
+TEST_CASE("report knows which ceilings bound 8-bit operands") {
+  const ToolResult result = run_tool(
+      {"report", "gemm", "--set", "m=512", "n=512", "k=512", "a=e4m3", "b=e4m3", "--format", "json"});
+  skip_without_linker(result);
+  CAPTURE(result.err);
+  REQUIRE(result.code == 0);
+  const json roofline = json::parse(result.out)["roofline"];
+  CHECK(roofline["unit"] == "b8");
+  int own = 0;
+  for (const json& one : roofline["ceilings"])
+    if (one["unit"] == roofline["unit"]) ++own;
+  CHECK(own == 3);  // s8, fp8 with f16 and with f32 accumulation
+}
+
+TEST_CASE("report lists kernels before the functions that they call") {
+  const TemporaryFolder folder;
+  std::string ptx = kLoopPtx;
+  const std::string call = "call (%f0), a_helper, (%f0);\n    st.global";
+  ptx.replace(ptx.find("st.global"), 9, call);
+  ptx.insert(ptx.find(".visible"),
+             ".visible .func (.reg .f32 %out) a_helper(.reg .f32 %in) {\n    mul.f32 %out, %in, %in;\n    "
+             "ret;\n}\n");
+  write_text(folder / "calls.ptx", ptx);
+  const ToolResult result =
+      run_tool({"report", folder / "calls.ptx", "--target", "sm_90a", "--format", "json"});
+  skip_without_linker(result);
+  CAPTURE(result.err);
+  REQUIRE(result.code == 0);
+  const json functions = json::parse(result.out)["functions"];
+  REQUIRE(functions.size() == 2);
+  CHECK((functions[0]["name"] == "squares" && functions[0]["occupancy"].is_object()));
+  CHECK((functions[1]["name"] == "a_helper" && functions[1]["occupancy"].is_null()));
+}
+
 TEST_CASE("report takes launches from the header of emitted PTX") {
   const TemporaryFolder folder;
   const std::string ptx = folder / "soft.ptx";
@@ -201,6 +235,30 @@ TEST_CASE("report takes launches from the header of emitted PTX") {
   const json of_template = run_json(
       {"report", "rowwise", "--set", "op=softmax", "rows=512", "n=4096", "--format", "json"}, "report");
   CHECK(of_file["functions"][0]["occupancy"] == of_template["functions"][0]["occupancy"]);
+}
+
+TEST_CASE("sass --model takes launches from the header of emitted PTX, as report does") {
+  const TemporaryFolder folder;
+  const std::string ptx = folder / "gemm.ptx", cubin = folder / "gemm.cubin";
+  REQUIRE(run_tool({"emit", "gemm", "--set", "m=512", "n=768", "k=1024", "a=bf16", "--target", "sm_90a", "-o",
+                    ptx})
+              .code == 0);
+  const ToolResult linked = run_tool({"report", ptx, "--format", "json"});
+  skip_without_linker(linked);
+  const json reported = json::parse(linked.out);
+  CHECK(reported["functions"][0]["resources"]["dynamic_shared"] > 48 * 1024);
+  const ToolResult model = run_tool({"sass", ptx, "--model", "--format", "json"});
+  REQUIRE(model.code == 0);
+  CHECK_THAT(model.err, !ContainsSubstring("--smem"));
+  CHECK(json::parse(model.out)["functions"][0]["occupancy"] == reported["functions"][0]["occupancy"]);
+  REQUIRE(run_tool({"compile", ptx, "-o", cubin}).code == 0);
+  for (const std::string command : {"sass", "report"}) {
+    std::vector<std::string> words = {command, cubin, "--format", "json"};
+    if (command == "sass") words.push_back("--model");
+    CHECK_THAT(run_tool(words).err, ContainsSubstring("dynamic shared memory is not known: give --smem"));
+    words.insert(words.end(), {"--smem", "0"});
+    CHECK_THAT(run_tool(words).err, !ContainsSubstring("--smem"));
+  }
 }
 
 TEST_CASE("what --model and report cannot do is refused, each with its reason") {
@@ -216,14 +274,22 @@ TEST_CASE("what --model and report cannot do is refused, each with its reason") 
   check_refused({"sass", bad, "--model", "--lint"}, 2, "bad-usage", {"one of them"});
   check_refused({"sass", bad, "--model", "--format", "html"}, 2, "bad-usage", {"ptxloom report"});
   check_refused({"sass", bad, "--warps", "4"}, 2, "bad-usage", {"--model"});
-  check_refused({"sass", bad, "--model", "--warps", "65"}, 2, "bad-usage", {"--warps"});
+  check_refused({"sass", bad, "--model", "--warps", "65"}, 2, "bad-usage",
+                {"--warps does not accept 65", "give 1 to 64"});
   check_refused({"sass", bad, "--model", "--warps", "4", "--block", "1024"}, 2, "bad-usage",
                 {"--block 1024 is 32 warps", "--warps 4"});
   check_refused({"report", bad, "--warps", "1", "--block", "33"}, 2, "bad-usage", {"is 2 warps"});
   check_refused({"sass", bad, "--model"}, 2, "bad-cubin", {"bad.cubin"});
   const std::string cubin = loop_cubin(folder, "sm_90a");
   std::string other = read_text(cubin);
-  check_refused({"report", cubin, "--gpu", "A100"}, 2, "unknown-product", {"sm_90"});
+  check_refused({"report", cubin, "--gpu", "no such"}, 2, "unknown-product", {"no GPU 'no such'", "sm_90"});
+  check_refused({"report", cubin, "--gpu", "RTX 4090"}, 2, "unknown-product",
+                {"GeForce_RTX_4090 is sm_89; the kernel is for sm_90"});
+  check_refused({"report", cubin, "--gpu", "h100"}, 2, "bad-usage", {"H100_PCIe", "H100_SXM"});
+  check_refused({"report", "gemm", "--set", "m=64", "n=64", "k=64", "a=bf16", "--gpu", "L4"}, 2,
+                "unknown-product", {"sm_89", "sm_90a"});
+  check_refused({"report", "-"}, 2, "bad-usage", {"stdin"});
+  check_refused({"sass", "-"}, 2, "bad-usage", {"stdin"});
   check_refused({"report", cubin, "--target", "sm_80"}, 2, "bad-usage", {"--target"});
   check_refused({"report", cubin, "--records", text}, 2, "bad-records", {"no record"});
   other.resize(other.size() / 2);

@@ -72,6 +72,7 @@ TEST_CASE("units and operations of specs/sass/issue.json give the peaks of specs
       {"IMMA.16832.S8.S8 R0, R4.ROW, R8.COL, R0", &target::ChipRates::mma_s8, 80, 89},
       {"HMMA.16816.F32 R0, R4, R8, R0", &target::ChipRates::mma_f16, 120, 121},
       {"QMMA.16832.F32.E4M3.E4M3 R0, R4, R8, R0", &target::ChipRates::mma_fp8, 120, 121},
+      {"OMMA.SF.16864.F32.E2M1.E2M1.E8 R4, R4, R8, R12, R0, R11, URZ", &target::ChipRates::mma_fp4, 120, 121},
       {"HGMMA.64x256x16.F32 R24, gdesc[UR8], R24, gsb0", &target::ChipRates::mma_f16, 90, 90},
       {"HGMMA.64x64x8.F32.TF32 R24, gdesc[UR8], R24", &target::ChipRates::mma_tf32, 90, 90},
       {"QGMMA.64x128x32.F32.E4M3.E4M3 R24, gdesc[UR8], R24", &target::ChipRates::mma_fp8, 90, 90},
@@ -352,6 +353,13 @@ TEST_CASE("what the data does not have is counted, and does not stop the model")
   const LoopModel loop = loop_of("[----:B------:R-:W-:-:S04] NONSENSE R0, R1\n", {.warps = 1});
   CHECK(loop.unknown == 1);
   CHECK(loop.cycles > 4);
+  const auto unknown = [](const char* text, int chip) {
+    return loop_of(fmt::format("[----:B------:R-:W-:-:S04] {}\n", text), {.warps = 1}, chip).unknown;
+  };
+  CHECK(unknown("OMMA.SF.SP.168128.F32.E2M1.E2M1.E8 R12, R4, R8, R12, R16, R0, URZ, 0x0", 120) == 1);
+  CHECK(unknown("OMMA.SF.16864.F32.E2M1.E2M1.E8 R4, R4, R8, R12, R0, R11, URZ", 120) == 0);
+  CHECK(unknown("QMMA.SP.16864.F32.E4M3.E4M3 R12, R4, R8, R12, R0, 0x0", 120) == 1);
+  CHECK(unknown("HMMA.16816.F32 R0, R4, R8, R0", 90) == 0);
 }
 
 TEST_CASE("no prediction is below a bound, and more warps never take less time") {
