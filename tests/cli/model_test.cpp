@@ -80,6 +80,32 @@ TEST_CASE("sass --model predicts the loops of a cubin, with nvdisasm and without
   }
 }
 
+TEST_CASE("without nvdisasm the model knows how wide copies are, on every target") {
+  const TemporaryFolder folder;
+  for (const std::string target : {"sm_80", "sm_89", "sm_90a", "sm_100a", "sm_103a", "sm_120a"}) {
+    std::map<int, double> cycles;
+    for (const int bytes : {4, 8, 16}) {
+      CAPTURE(target, bytes);
+      std::string ptx = kLoopPtx;
+      ptx.replace(ptx.find("sm_75"), 5, "sm_80");
+      ptx.insert(ptx.find("    .reg .pred"), "    .shared .align 16 .b8 buffer[16];\n");
+      ptx.replace(ptx.find("ld.global.f32 %f1, [%rd0];"), 26,
+                  "cp.async.ca.shared.global [buffer], [%rd0], " + std::to_string(bytes) + ";\n");
+      write_text(folder / "copy.ptx", ptx);
+      const ToolResult result = run_tool({"sass", folder / "copy.ptx", "--target", target, "--model",
+                                          "--warps", "4", "--no-nvdisasm", "--format", "json"});
+      skip_without_linker(result);
+      REQUIRE(result.code == 0);
+      const json loop = json::parse(result.out)["functions"][0]["loops"][0];
+      for (const json& one : loop["bounds"])
+        if (one["name"] == "l2") cycles[bytes] = one["cycles"];
+    }
+    CAPTURE(target, cycles);
+    CHECK(cycles[4] > 0);
+    CHECK((cycles[8] == 2 * cycles[4] && cycles[16] == 4 * cycles[4]));
+  }
+}
+
 TEST_CASE("where loads find their data changes the prediction, and so do warps and conflicts") {
   const TemporaryFolder folder;
   const std::string cubin = loop_cubin(folder, "sm_90a");
