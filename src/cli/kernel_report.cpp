@@ -18,22 +18,6 @@ using sass::FunctionModel;
 using sass::IssueModel;
 using sass::LoopModel;
 
-constexpr int kReportLanes = 32;
-
-/// The model of each function, by how it is launched.
-IssueModel model_of(const ReportInput& input) {
-  IssueModel made = sass::issue_model(input.listing, input.chip, input.how);
-  for (const ReportLaunch& launch : input.work.launches) {
-    sass::ModelOptions how = input.how;
-    if (how.block_warps == 0) how.block_warps = (launch.threads + kReportLanes - 1) / kReportLanes;
-    if (how.shared == 0) how.shared = launch.shared;
-    IssueModel other = sass::issue_model(input.listing, input.chip, how);
-    for (std::size_t i = 0; i < made.functions.size(); ++i)
-      if (made.functions[i].name == launch.entry) made.functions[i] = std::move(other.functions[i]);
-  }
-  return made;
-}
-
 Json events_json(const LoopModel& loop, const IssueModel& model) {
   Json events = Json::array();
   for (const sass::IssueEvent& one : loop.sim.events)
@@ -79,7 +63,7 @@ Json hottest_json(const FunctionModel& function, std::size_t index, const Report
 
 Json resources_json(const sass::CubinFunction& facts, const ReportInput& input) {
   int dynamic = input.how.shared;
-  for (const ReportLaunch& launch : input.work.launches)
+  for (const ModelLaunch& launch : input.work.launches)
     if (launch.entry == facts.name && dynamic == 0) dynamic = launch.shared;
   return {{"registers", facts.registers}, {"static_shared", facts.shared},
           {"dynamic_shared", dynamic},    {"local", std::max(facts.stack, facts.frame)},
@@ -125,6 +109,7 @@ void add_measured(const ReportInput& input, Json& ceilings) {
     for (const Json& one : record["throughput"]) best = std::max(best, one.value("per_cycle", 0.0));
     const double clock = record.value("clock_mhz", static_cast<double>(input.gpu->mma_clock));
     ceilings.push_back({{"name", record.value("opcode", "")},
+                        {"unit", ""},
                         {"measured", true},
                         {"per_second", 2 * product * best * input.gpu->sms * clock * 1e6}});
   }
@@ -137,7 +122,8 @@ Json roofline_json(const ReportInput& input) {
       const bool cores = peak.sums.empty();
       ceilings.push_back(
           {{"name", cores ? fmt::format("{} of CUDA cores", peak.type)
-                          : fmt::format("{} of tensor cores, sums in {}", peak.type, peak.sums)},
+                          : fmt::format("{} of tensor cores, {} accumulation", peak.type, peak.sums)},
+           {"unit", peak.unit},
            {"measured", false},
            {"per_second", peak.dense}});
     }
@@ -151,21 +137,35 @@ Json roofline_json(const ReportInput& input) {
           {"ceilings", std::move(ceilings)}};
 }
 
-std::string tera_of(const Json& value) {
-  return value.is_null() ? "not known" : fmt::format("{:.1f} * 10^12/s", value.get<double>() / 1e12);
+/// "b8" and "b4" may be integers.
+std::string tera_of(const Json& value, const std::string& unit) {
+  if (value.is_null()) return "not known";
+  const bool floats = unit.starts_with('f') || unit.starts_with("tf");
+  return fmt::format("{:.1f} {}", value.get<double>() / 1e12, floats ? "TFLOP/s" : "Tops/s");
 }
 
-std::string hottest_text(const Json& function) {
+std::string occupancy_text(const Json& function) {
+  const Json& occupancy = function.at("occupancy");
+  if (occupancy.is_null()) return "a function that kernels call";
+  const std::string limit = occupancy.at("limit").get<std::string>();
+  if (occupancy.at("blocks") == 0) return "a thread block does not fit on an SM: " + limit;
+  return fmt::format("{} of {} warps on an SM, limit: {}", occupancy.at("warps").get<int>(),
+                     occupancy.at("most_warps").get<int>(), limit);
+}
+
+std::string hottest_text(const Json& function, const std::string& unit) {
   const Json& hottest = function.at("hottest");
   if (hottest.is_null()) return "  no loops: there is nothing to predict\n";
   const Json& loop = function.at("loops").at(hottest.at("loop").get<std::size_t>());
+  if (const Json& occupancy = function.at("occupancy"); !occupancy.is_null() && occupancy.at("blocks") == 0)
+    return "  no prediction: a thread block does not fit on an SM\n";
   if (loop.at("cycles").is_null())
     return "  no prediction: warps wait for something that is not in the loop\n";
   std::string text = fmt::format("  hottest loop at {:04x}: {:.1f} cycles an iteration, limit: {}\n",
                                  loop.at("first").get<int>(), loop.at("cycles").get<double>(),
                                  loop.at("bound").get<std::string>());
   text += fmt::format("  operations, if all warps are in this loop: {}\n",
-                      tera_of(hottest.at("operations_per_second")));
+                      tera_of(hottest.at("operations_per_second"), unit));
   std::vector<std::vector<std::string>> rows = {{"    limit", "cycles", "busy"}};
   for (const Json& bound : loop.at("bounds"))
     rows.push_back({"    " + bound.at("name").get<std::string>(),
@@ -177,13 +177,16 @@ std::string hottest_text(const Json& function) {
 }  // namespace
 
 Json kernel_report(const ReportInput& input) {
-  const IssueModel model = model_of(input);
+  const IssueModel model = model_of(input.listing, input.chip, input.how, input.work.launches);
   Json report = Json::parse(sass::model_json(model));
   Json& functions = report["functions"];
   for (std::size_t i = 0; i < functions.size(); ++i) {
     functions[i]["resources"] = resources_json(model.functions[i].facts, input);
     functions[i]["hottest"] = hottest_json(model.functions[i], i, input, model);
+    if (!model.functions[i].facts.kernel) functions[i]["occupancy"] = nullptr;
   }
+  std::ranges::stable_partition(functions.get_ref<Json::array_t&>(),
+                                [](const Json& one) { return one.at("kernel").get<bool>(); });
   Json units = Json::array();
   for (const sass::IssueUnit& unit : model.units)
     units.push_back({{"name", unit.name}, {"what", unit.what}, {"of_sm", unit.of_sm}});
@@ -206,13 +209,11 @@ std::string kernel_report_text(const Json& report) {
                         roofline.at("operations").get<double>() / roofline.at("bytes").get<double>());
   for (const Json& function : report.at("functions")) {
     const Json& resources = function.at("resources");
-    const Json& occupancy = function.at("occupancy");
-    text += fmt::format("{}: {} registers, {} bytes of shared memory; {} of {} warps on an SM, limit: {}\n",
+    text += fmt::format("{}: {} registers, {} bytes of shared memory; {}\n",
                         function.at("name").get<std::string>(), resources.at("registers").get<int>(),
                         resources.at("static_shared").get<int>() + resources.at("dynamic_shared").get<int>(),
-                        occupancy.at("warps").get<int>(), occupancy.at("most_warps").get<int>(),
-                        occupancy.at("limit").get<std::string>());
-    text += hottest_text(function);
+                        occupancy_text(function));
+    text += hottest_text(function, roofline.at("unit").get<std::string>());
   }
   return text;
 }

@@ -7,19 +7,12 @@
 #include <string>
 #include <vector>
 
+#include "cli/launch_model.hpp"
 #include "ptxloom/plan.hpp"
-#include "sass/issue_model.hpp"
 #include "target/rates.hpp"
 
 // What `ptxloom report` tells of a kernel: docs/json/report.json.
 namespace ptxloom::cli {
-
-/// A kernel of the module, as it is launched.
-struct ReportLaunch {
-  std::string entry{};
-  int threads = 0;  ///< of a thread block
-  int shared = 0;   ///< bytes of dynamic shared memory of a thread block
-};
 
 /// What is known of the work, beside the machine code.
 struct ReportWork {
@@ -28,7 +21,7 @@ struct ReportWork {
   double operations = 0;         ///< 0: not known
   double bytes = 0;              ///< of its tensors; 0: not known
   std::string unit{};  ///< the rate of specs/targets.json that bounds the operations; empty: not known
-  std::vector<ReportLaunch> launches{};
+  std::vector<ModelLaunch> launches{};
 };
 
 struct ReportInput {

@@ -2,6 +2,7 @@
 #include "cli/model_flags.hpp"
 
 #include "cli/say.hpp"
+#include "ptxloom/error.hpp"
 
 namespace ptxloom::cli {
 namespace {
@@ -16,13 +17,22 @@ sass::LoadFrom loads_from(const std::string& name) {
 }  // namespace
 
 bool ModelFlags::given() const {
-  return warps > 0 || threads > 0 || shared > 0 || !loads.empty() || conflicts > 1;
+  return warps > 0 || threads > 0 || shared || !loads.empty() || conflicts > 1;
 }
+
+void ModelFlags::check() const {
+  if (warps == 0 || block_warps() <= warps) return;
+  throw Error(ErrorKind::usage, "bad-usage",
+              fmt::format("--block {} is {} warps, more than --warps {}", threads, block_warps(), warps),
+              "give as many warps as a thread block has, or more");
+}
+
+int ModelFlags::block_warps() const { return (threads + kLanes - 1) / kLanes; }
 
 sass::ModelOptions ModelFlags::options() const {
   return {.warps = warps,
-          .block_warps = (threads + kLanes - 1) / kLanes,
-          .shared = shared,
+          .block_warps = block_warps(),
+          .shared = shared.value_or(0),
           .loads = loads_from(loads),
           .conflicts = conflicts};
 }
@@ -37,7 +47,10 @@ void add_model_flags(CLI::App& command, ModelFlags& flags) {
                   "threads of a thread block; default: what the kernel requires or allows, else 256")
       ->check(CLI::Range(1, kMostThreads))
       ->type_name("N");
-  command.add_option("--smem", flags.shared, "bytes of dynamic shared memory of a thread block")
+  command
+      .add_option("--smem", flags.shared,
+                  "bytes of dynamic shared memory of a thread block; default: what the template or the "
+                  "ptxloom.launch line of the PTX says, else 0")
       ->check(CLI::Range(0, kMostShared))
       ->type_name("BYTES");
   command.add_option("--loads", flags.loads, "where loads find their data: l1, l2 (default) or memory")
@@ -51,14 +64,18 @@ void add_model_flags(CLI::App& command, ModelFlags& flags) {
 
 std::string assumed_note(int chip) {
   return fmt::format(
-      "note: only sm_90 was measured; what specs/sass/issue.json does not have of sm_{} is assumed to be as "
-      "there\n",
+      "note: the issue model was measured on sm_90 only; figures that specs/sass/issue.json lacks for sm_{} "
+      "are sm_90's\n",
       chip);
 }
 
 void print_model_notes(const sass::IssueModel& model) {
   if (model.assumed) say("{}", assumed_note(model.chip));
   if (model.functions.empty()) say("note: {} has no code\n", model.file);
+}
+
+void print_shared_note(const ModelFlags& flags) {
+  if (!flags.shared && flags.warps == 0) say("note: dynamic shared memory is not known: give --smem\n");
 }
 
 }  // namespace ptxloom::cli

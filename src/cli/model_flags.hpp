@@ -2,6 +2,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <optional>
 #include <string>
 
 #include "sass/issue_model.hpp"
@@ -10,13 +11,16 @@
 namespace ptxloom::cli {
 
 struct ModelFlags {
-  int warps = 0;    ///< of an SM
-  int threads = 0;  ///< of a thread block
-  int shared = 0;   ///< bytes of dynamic shared memory of a thread block
+  int warps = 0;                ///< of an SM
+  int threads = 0;              ///< of a thread block
+  std::optional<int> shared{};  ///< bytes of dynamic shared memory of a thread block
   std::string loads;
   int conflicts = 1;
 
   bool given() const;
+  /// Throws Error(usage, "bad-usage") if a thread block has more warps than the SM is to have.
+  void check() const;
+  int block_warps() const;  ///< 0: not given
   sass::ModelOptions options() const;
 };
 
@@ -26,5 +30,7 @@ void add_model_flags(CLI::App& command, ModelFlags& flags);
 std::string assumed_note(int chip);
 /// What the user should know of a prediction, on stderr.
 void print_model_notes(const sass::IssueModel& model);
+/// That nothing says how much dynamic shared memory a thread block has, if it matters, on stderr.
+void print_shared_note(const ModelFlags& flags);
 
 }  // namespace ptxloom::cli

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
+
 #include "base/file.hpp"
 #include "cli/command.hpp"
 #include "cli/kernel_report.hpp"
-#include "cli/launch_header.hpp"
+#include "cli/launch_model.hpp"
 #include "cli/model_flags.hpp"
 #include "cli/report/page.hpp"
 #include "cli/say.hpp"
@@ -30,8 +33,9 @@ struct ReportFlags {
 
 /// The machine code of what is reported, and what is known of it.
 struct Subject {
-  std::string ptx;  ///< empty: a cubin without it
-  std::string cubin;
+  std::string ptx;     ///< empty: a cubin without it
+  std::string target;  ///< to link PTX for
+  std::string cubin;   ///< empty: PTX that is not linked yet
   ReportWork work;
 };
 
@@ -39,14 +43,6 @@ std::string link(const Tool& tool, std::string_view ptx, const std::string& targ
   const Linker linker(Libraries(), Cache::from_environment(tool.log()));
   const LinkResult result = linker.link(ptx, {.target = target, .line_info = true});
   return {reinterpret_cast<const char*>(result.cubin.data()), result.cubin.size()};
-}
-
-std::vector<ReportLaunch> launches_of(std::span<const LaunchPlan> plans) {
-  std::vector<ReportLaunch> launches;
-  for (const LaunchPlan& plan : plans)
-    launches.push_back({plan.entry, static_cast<int>(plan.block[0] * plan.block[1] * plan.block[2]),
-                        static_cast<int>(plan.shared_bytes)});
-  return launches;
 }
 
 Subject of_template(const Tool& tool, const ReportFlags& options) {
@@ -68,7 +64,7 @@ Subject of_template(const Tool& tool, const ReportFlags& options) {
     work.bytes += static_cast<double>(tensor.bytes());
   work.launches = launches_of(emitted.launches);
   subject.ptx = print(emitted.module);
-  subject.cubin = link(tool, subject.ptx, std::string(target.name()));
+  subject.target = target.name();
   return subject;
 }
 
@@ -91,8 +87,8 @@ Subject of_file(const Tool& tool, const ReportFlags& options) {
     throw Error(ErrorKind::usage, "no-target",
                 fmt::format("{} is no cubin, and has no .target as PTX has", options.kernel),
                 "give a template, a cubin or a PTX file");
-  if (const auto header = read_launch_header(content)) subject.work.launches = launches_of(header->launches);
-  subject.cubin = link(tool, content, std::string(tool.specs()->target(target).name()));
+  subject.work.launches = launches_in(content);
+  subject.target = tool.specs()->target(target).name();
   subject.ptx = std::move(content);
   return subject;
 }
@@ -103,15 +99,37 @@ bool is_file(const std::string& kernel) {
   return kernel.find_first_of("./") != std::string::npos || std::filesystem::is_regular_file(kernel, none);
 }
 
-std::optional<target::Product> gpu_of(const std::string& wanted, int chip) {
-  const std::vector<target::Product> found =
-      wanted.empty() ? target::find_products(std::to_string(chip)) : target::find_products(wanted);
-  if (!wanted.empty() && (found.empty() || found.front().chip != chip))
+std::string names_of(std::span<const target::Product> products) {
+  std::string names;
+  for (const target::Product& one : products) names += (names.empty() ? "" : ", ") + std::string(one.name);
+  return names;
+}
+
+/// The GPU that --gpu names, of the chip of the kernel's target.
+target::Product named_gpu(const std::string& wanted, int chip, const std::string& target) {
+  const std::string others = fmt::format("ptxloom peak sm_{} lists those of its chip", chip);
+  const std::vector<target::Product> found = target::find_products(wanted);
+  if (found.empty())
     throw Error(ErrorKind::usage, "unknown-product",
-                fmt::format("there is no GPU '{}' of chip sm_{} in specs/targets.json", wanted, chip),
-                fmt::format("ptxloom peak sm_{} lists them", chip));
-  if (found.empty()) return std::nullopt;
-  return wanted.empty() ? target::device_of(chip) : found.front();
+                fmt::format("there is no GPU '{}' in specs/targets.json", wanted), others);
+  std::vector<target::Product> fits;
+  std::ranges::copy_if(found, std::back_inserter(fits),
+                       [&](const target::Product& one) { return one.chip == chip; });
+  if (fits.empty())
+    throw Error(
+        ErrorKind::usage, "unknown-product",
+        fmt::format("{} is sm_{}; the kernel is for {}", found.front().name, found.front().chip, target),
+        others);
+  if (fits.size() > 1)
+    throw Error(ErrorKind::usage, "bad-usage", fmt::format("--gpu {} is any of {}", wanted, names_of(fits)),
+                "give one of them");
+  return fits.front();
+}
+
+std::optional<target::Product> gpu_of(const std::string& wanted, int chip, const std::string& target) {
+  if (!wanted.empty()) return named_gpu(wanted, chip, target);
+  if (target::find_products(std::to_string(chip)).empty()) return std::nullopt;
+  return target::device_of(chip);
 }
 
 void write_report(const ReportFlags& options, const nlohmann::ordered_json& report) {
@@ -126,9 +144,17 @@ void write_report(const ReportFlags& options, const nlohmann::ordered_json& repo
     write_file(options.output, text);
 }
 
-int run_report(const Tool& tool, const ReportFlags& options) {
-  if (!options.output.empty() && options.output != "-") check_writable(options.output);
-  Subject subject = is_file(options.kernel) ? of_file(tool, options) : of_template(tool, options);
+/// The chip and the target of a cubin, or those that PTX is to be linked for.
+std::pair<int, std::string> target_of(const Tool& tool, const Subject& subject, const std::string& name) {
+  if (subject.cubin.empty()) return {tool.specs()->target(subject.target).info().number, subject.target};
+  const sass::CubinView cubin(std::as_bytes(std::span(subject.cubin)), name);
+  return {cubin.chip(), std::string(cubin.target())};
+}
+
+/// Links if need be, and disassembles.
+nlohmann::ordered_json report_of(const Tool& tool, const ReportFlags& options, Subject subject,
+                                 const std::optional<target::Product>& gpu) {
+  if (subject.cubin.empty()) subject.cubin = link(tool, subject.ptx, subject.target);
   const auto bytes = std::as_bytes(std::span(subject.cubin));
   const sass::CubinView cubin(bytes, options.kernel);
   const sass::Disassembly disassembly = sass::disassemble(bytes);
@@ -138,13 +164,27 @@ int run_report(const Tool& tool, const ReportFlags& options) {
                   .name = options.kernel,
                   .ptx = subject.ptx.empty() ? std::nullopt : std::optional<std::string_view>(subject.ptx),
                   .disassembly = &disassembly});
-  const auto report = kernel_report({.listing = listing,
-                                     .chip = cubin.chip(),
-                                     .how = options.how.options(),
-                                     .work = std::move(subject.work),
-                                     .gpu = gpu_of(options.gpu, cubin.chip()),
-                                     .records = options.records});
-  if (report.at("assumed").get<bool>()) say("{}", assumed_note(cubin.chip()));
+  if (listing.functions.empty()) say("note: {} has no code\n", options.kernel);
+  if (subject.work.launches.empty()) print_shared_note(options.how);
+  return kernel_report({.listing = listing,
+                        .chip = cubin.chip(),
+                        .how = options.how.options(),
+                        .work = std::move(subject.work),
+                        .gpu = gpu,
+                        .records = options.records});
+}
+
+int run_report(const Tool& tool, const ReportFlags& options) {
+  options.how.check();
+  if (options.kernel == "-")
+    throw Error(ErrorKind::usage, "bad-usage", "report does not read stdin",
+                "give a template, a cubin or a PTX file");
+  if (!options.output.empty() && options.output != "-") check_writable(options.output);
+  Subject subject = is_file(options.kernel) ? of_file(tool, options) : of_template(tool, options);
+  const auto [chip, target] = target_of(tool, subject, options.kernel);
+  const std::optional<target::Product> gpu = gpu_of(options.gpu, chip, target);
+  const auto report = report_of(tool, options, std::move(subject), gpu);
+  if (report.at("assumed").get<bool>()) say("{}", assumed_note(chip));
   write_report(options, report);
   return 0;
 }

@@ -3,6 +3,7 @@
 
 #include "base/file.hpp"
 #include "cli/command.hpp"
+#include "cli/launch_model.hpp"
 #include "cli/model_flags.hpp"
 #include "cli/say.hpp"
 #include "jit/ptx_header.hpp"
@@ -49,6 +50,9 @@ void print_notes(const sass::Listing& listing, const std::optional<Diagnostic>& 
 }
 
 void check_flags(const SassFlags& options) {
+  if (options.file == "-")
+    throw Error(ErrorKind::usage, "bad-usage", "sass does not read stdin", "give a cubin or a PTX file");
+  options.how.check();
   if (options.model && options.lint)
     throw Error(ErrorKind::usage, "bad-usage", "--model and --lint are two things to do", "give one of them");
   if (options.model && options.format == "html")
@@ -78,9 +82,11 @@ int print_lint(const sass::Listing& listing, const sass::CubinView& cubin,
 }
 
 int print_model(const sass::Listing& listing, const sass::CubinView& cubin,
-                const sass::Disassembly& disassembly, const SassFlags& options) {
+                const sass::Disassembly& disassembly, const SassFlags& options,
+                std::span<const ModelLaunch> launches) {
   if (disassembly.problem) say("{}\n", to_string(*disassembly.problem));
-  const sass::IssueModel model = sass::issue_model(listing, cubin.chip(), options.how.options());
+  const sass::IssueModel model = model_of(listing, cubin.chip(), options.how.options(), launches);
+  if (launches.empty()) print_shared_note(options.how);
   print_model_notes(model);
   const std::string text = options.format == "json" ? sass::model_json(model) : sass::model_text(model);
   std::fwrite(text.data(), 1, text.size(), stdout);
@@ -105,7 +111,9 @@ int run_sass(const Tool& tool, const SassFlags& options) {
                   .ptx = ptx ? std::optional<std::string_view>(content) : std::nullopt,
                   .disassembly = options.no_nvdisasm ? nullptr : &disassembly});
   if (options.lint) return print_lint(listing, cubin, disassembly, options);
-  if (options.model) return print_model(listing, cubin, disassembly, options);
+  if (options.model)
+    return print_model(listing, cubin, disassembly, options,
+                       ptx ? launches_in(content) : std::vector<ModelLaunch>());
   print_notes(listing, disassembly.problem);
   const auto print = options.format == "json"   ? sass::listing_json
                      : options.format == "html" ? sass::listing_html

@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdlib>
 #include <filesystem>
+#include <optional>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -71,6 +72,19 @@ std::string joined(const std::vector<const CLI::App*>& commands) {
   return names;
 }
 
+/// Of "--warps: Value 99 not in range [1 - 64]", or "... range 1 to 64", as older releases of CLI11 say it.
+std::optional<Error> out_of_range(const std::string& said, const std::string& option) {
+  constexpr std::string_view kValue = ": Value ", kRange = " not in range ";
+  const std::size_t range = said.find(kRange);
+  if (range == std::string::npos || !said.substr(option.size()).starts_with(kValue)) return std::nullopt;
+  const std::size_t value = option.size() + kValue.size();
+  std::string limits = said.substr(range + kRange.size());
+  std::erase_if(limits, [](char one) { return one == '[' || one == ']'; });
+  if (const std::size_t dash = limits.find(" - "); dash != std::string::npos) limits.replace(dash, 3, " to ");
+  return bad_usage(fmt::format("{} does not accept {}", option, said.substr(value, range - value)),
+                   "give " + limits);
+}
+
 }  // namespace
 
 Error usage_error(const CLI::App& app, const CLI::ParseError& error) {
@@ -108,6 +122,7 @@ Error usage_error(const CLI::App& app, const CLI::ParseError& error) {
     return bad_usage(fmt::format("{} does not accept '{}'", option, said.substr(value, at - value)),
                      "give one of " + spaced(said.substr(values, said.find('}', values) - values)));
   }
+  if (const auto outside = out_of_range(said, option)) return *outside;
   return bad_usage(fmt::format("{} does not accept this value", option), help);
 }
 

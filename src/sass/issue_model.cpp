@@ -74,11 +74,13 @@ class Modeller {
     for (const std::size_t step : loop.steps)
       if (const IssueRow* row = row_of(step))
         made.operations += row->operations.at(columns_of(steps_[step].text));
-    made.unknown = static_cast<int>(std::ranges::count(ops, nullptr, &IssueOp::row));
+    made.unknown =
+        static_cast<int>(std::ranges::count_if(ops, [&](const IssueOp& op) { return !is_known(op.row); }));
     const CriticalPath path = critical_path(steps_, loop, table_, latencies_);
     made.path = path.cycles;
     for (const ChainStep& one : path.chain)
       made.chain.push_back({offset(one.step), function_.instructions[one.step].text, one.cycles});
+    if (model_.occupancy.blocks == 0) return made;
     const auto [warps, block] = warps_of(ops);
     made.warps = warps;
     made.alone = simulate(table_, ops, {.warps = 1, .block_warps = 1, .units = false}).cycles;
@@ -88,11 +90,17 @@ class Modeller {
     return made;
   }
 
+  /// What a row of a class says of tensor products without counting their operations is a guess.
+  bool is_known(const IssueRow* row) const {
+    if (row == nullptr) return false;
+    const bool tensor = table_.units()[row->uses.back().units.front()].name == kTensor;
+    return !tensor || !row->of_class || row->operations.at(0) > 0;
+  }
+
   /// Warps of an SM and of a thread block that are in a loop: whole warpgroups if it has wgmma.
   std::pair<int, int> warps_of(const std::vector<IssueOp>& ops) const {
     constexpr int kWarpgroup = 4;
-    const int warps = std::max(model_.occupancy.warps, 1);
-    const int block = std::clamp(model_.occupancy.block_warps, 1, warps);
+    const int warps = model_.occupancy.warps, block = model_.occupancy.block_warps;
     const bool groups = std::ranges::any_of(
         ops, [](const IssueOp& op) { return op.row != nullptr && op.row->effect == IssueEffect::group; });
     if (!groups || block < kWarpgroup) return {warps, block};
@@ -251,7 +259,9 @@ Occupancy occupancy_of(const CubinFunction& function, int chip, const ModelOptio
   const int by_threads = info.threads_per_sm / (made.block_warps * kLanes);
   const int by_registers = info.resident_blocks(made.block_warps * kLanes, std::max(function.registers, 1));
   const int shared = function.shared + options.shared;
-  const int by_shared = shared > 0 ? info.shared_per_sm / shared : info.blocks_per_sm;
+  const int by_shared = shared > info.shared_per_block ? 0
+                        : shared > 0                   ? info.shared_per_sm / shared
+                                                       : info.blocks_per_sm;
   made.blocks = std::min({by_threads, by_registers, by_shared, info.blocks_per_sm});
   made.limit = made.blocks == by_shared && shared > 0 ? "shared memory"
                : made.blocks == by_threads            ? "threads"

@@ -61,13 +61,13 @@ struct LoopModel {
   int instructions = 0;  ///< of an iteration
   int warps = 0;         ///< of an SM that are in it
   int other = 0;         ///< of the loop that this iteration does not execute
-  int unknown = 0;       ///< that the data does not have
+  int unknown = 0;       ///< that the data does not have, or of whose tensor products it has but the class
   std::vector<MixEntry> mix{};
   std::vector<Bound> bounds{};  ///< the largest first
   double alone = 0;             ///< cycles of an iteration of one warp that has the SM for itself
   double path = 0;              ///< cycles of the longest chain of dependences from one iteration to the next
   std::vector<PathStep> chain{};  ///< its instructions
-  double cycles = 0;              ///< predicted: an iteration of all warps of the SM
+  double cycles = 0;              ///< predicted: an iteration of all warps of the SM; 0: no prediction
   std::string bound{};            ///< the name of what limits it
   double operations = 0;          ///< of an iteration of a warp, as the column of issue.json counts them
   double shared_bytes = 0;        ///< to and from shared memory, of an iteration of a warp

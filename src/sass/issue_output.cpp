@@ -11,7 +11,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::size_t kBoundsShown = 6;
+std::string counted(int count, std::string_view what) {
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+}
 
 std::string mix_text(const std::vector<MixEntry>& mix) {
   std::string text;
@@ -21,11 +23,12 @@ std::string mix_text(const std::vector<MixEntry>& mix) {
 }
 
 std::string occupancy_text(const Occupancy& one) {
-  if (one.warps == 0)
-    return fmt::format("  a thread block of {} warps does not fit: {}\n", one.block_warps, one.limit);
-  return fmt::format("  {} of {} warps on an SM ({}: {} thread blocks of {} warps)\n", one.warps,
-                     one.most_warps, one.limit == "given" ? "as given" : fmt::format("limit: {}", one.limit),
-                     one.blocks, one.block_warps);
+  if (one.blocks == 0)
+    return fmt::format("  a thread block of {} does not fit on an SM: {}\n", counted(one.block_warps, "warp"),
+                       one.limit);
+  return fmt::format("  {} of {} warps on an SM ({}: {} of {})\n", one.warps, one.most_warps,
+                     one.limit == "given" ? "as given" : fmt::format("limit: {}", one.limit),
+                     counted(one.blocks, "thread block"), counted(one.block_warps, "warp"));
 }
 
 std::string stalls_text(const SimResult& sim) {
@@ -46,20 +49,28 @@ std::string tensor_text(const LoopModel& loop) {
                      100 * loop.tensor_busy, beside);
 }
 
-std::string loop_text(const LoopModel& loop) {
-  std::string text = fmt::format("  loop {:04x} to {:04x}: {} instructions ({})\n", loop.first, loop.last,
-                                 loop.instructions, mix_text(loop.mix));
+/// The instructions of a loop.
+std::string code_text(const LoopModel& loop) {
+  std::string text = fmt::format("  loop {:04x} to {:04x}: {} ({})\n", loop.first, loop.last,
+                                 counted(loop.instructions, "instruction"), mix_text(loop.mix));
   if (loop.other > 0)
-    text += fmt::format("    {} more that this way through the loop passes over\n", loop.other);
+    text += fmt::format("    {} {} on other paths\n", counted(loop.other, "instruction"),
+                        loop.other == 1 ? "is" : "are");
   if (!loop.inner) text += "    it holds another loop, of which one iteration is counted\n";
   if (loop.unknown > 0)
-    text += fmt::format("    {} that specs/sass/issue.json does not have\n", loop.unknown);
+    text += fmt::format("    {} that specs/sass/issue.json does not have, or only the class of\n",
+                        counted(loop.unknown, "instruction"));
+  return text;
+}
+
+std::string loop_text(const LoopModel& loop, const Occupancy& occupancy) {
+  std::string text = code_text(loop);
+  if (occupancy.blocks == 0) return text + "    no prediction: a thread block does not fit on an SM\n";
   if (loop.cycles == 0)
-    return text + "    its warps wait for something that is not in the loop: no prediction\n";
-  text += fmt::format("    predicted {:.1f} cycles an iteration of all {} warps; limit: {}\n", loop.cycles,
-                      loop.warps, loop.bound);
-  for (std::size_t i = 0; i < std::min(loop.bounds.size(), kBoundsShown); ++i) {
-    const Bound& one = loop.bounds[i];
+    return text + "    no prediction: its warps wait for something that is not in the loop\n";
+  text += fmt::format("    predicted {:.1f} cycles an iteration of {}; limit: {}\n", loop.cycles,
+                      loop.warps == 1 ? "its warp" : fmt::format("all {} warps", loop.warps), loop.bound);
+  for (const Bound& one : loop.bounds) {
     text += fmt::format("      {:10} {:8.1f} cycles, {:3.0f} %   {}\n", one.name, one.cycles, 100 * one.busy,
                         one.what);
   }
@@ -144,9 +155,11 @@ std::string model_text(const IssueModel& model) {
     text += summary(function.facts) + "\n" + occupancy_text(function.occupancy);
     text += fmt::format("  {} instructions: {}\n", function.instructions, mix_text(function.mix));
     if (function.loops.empty()) text += "  no loops: the model has nothing to predict\n";
-    for (const LoopModel& loop : function.loops) text += loop_text(loop);
+    for (const LoopModel& loop : function.loops) text += loop_text(loop, function.occupancy);
     if (function.waiting > 0)
-      text += fmt::format("  {} loops that only wait are left out\n", function.waiting);
+      text += function.waiting == 1
+                  ? "  1 loop that only waits is left out\n"
+                  : fmt::format("  {} loops that only wait are left out\n", function.waiting);
   }
   return text;
 }

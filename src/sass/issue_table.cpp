@@ -95,6 +95,7 @@ void IssueTable::read_rows(const Lines& lines) {
     const std::vector<std::string> cells = split(lines[i], ' ');
     std::string latency = cells.at(3);
     IssueRow row{.modifiers = cells.at(1), .uses = uses_of(cells.at(2)), .latency = {}};
+    row.of_class = cells.at(0).starts_with(kClass);
     row.banks =
         std::ranges::any_of(row.uses, [&](const IssueUse& use) { return units_[use.units.front()].banks; });
     row.fixed = latency == "-";
@@ -105,7 +106,7 @@ void IssueTable::read_rows(const Lines& lines) {
     row.operations = amount_in(cells.at(5));
     row.effect =
         std::ranges::find(kEffects, cells.at(6), &std::pair<std::string_view, IssueEffect>::first)->second;
-    if (cells.at(0).starts_with(kClass))
+    if (row.of_class)
       types_[cells.at(0).substr(kClass.size())].push_back(row);
     else
       for (const std::string& opcode : split(cells.at(0), '|')) opcodes_[opcode].push_back(row);

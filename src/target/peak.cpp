@@ -9,26 +9,26 @@ namespace ptxloom::target {
 namespace {
 
 struct PeakRule {
-  std::string_view type, sums;
+  std::string_view type, sums, unit;
   int ChipRates::* rate;
   bool slower = false;  ///< by Product::f32_sums
 };
 constexpr PeakRule kRules[] = {
-    {"f64", "", &ChipRates::f64},
-    {"f32", "", &ChipRates::f32},
-    {"f16", "", &ChipRates::f16},
-    {"bf16", "", &ChipRates::bf16},
-    {"f64", "f64", &ChipRates::mma_f64},
-    {"tf32", "f32", &ChipRates::mma_tf32, true},
-    {"f16", "f16", &ChipRates::mma_f16},
-    {"f16", "f32", &ChipRates::mma_f16, true},
-    {"bf16", "f32", &ChipRates::mma_bf16, true},
-    {"s8", "s32", &ChipRates::mma_s8},
-    {"s4", "s32", &ChipRates::mma_s4},
-    {"fp8", "f16", &ChipRates::mma_fp8},
-    {"fp8", "f32", &ChipRates::mma_fp8, true},
-    {"fp6", "f32", &ChipRates::mma_fp6, true},
-    {"fp4", "f32", &ChipRates::mma_fp4},
+    {"f64", "", "f64", &ChipRates::f64},
+    {"f32", "", "f32", &ChipRates::f32},
+    {"f16", "", "", &ChipRates::f16},
+    {"bf16", "", "", &ChipRates::bf16},
+    {"f64", "f64", "f64", &ChipRates::mma_f64},
+    {"tf32", "f32", "tf32", &ChipRates::mma_tf32, true},
+    {"f16", "f16", "f16", &ChipRates::mma_f16},
+    {"f16", "f32", "f16", &ChipRates::mma_f16, true},
+    {"bf16", "f32", "f16", &ChipRates::mma_bf16, true},
+    {"s8", "s32", "b8", &ChipRates::mma_s8},
+    {"s4", "s32", "b4", &ChipRates::mma_s4},
+    {"fp8", "f16", "b8", &ChipRates::mma_fp8},
+    {"fp8", "f32", "b8", &ChipRates::mma_fp8, true},
+    {"fp6", "f32", "", &ChipRates::mma_fp6, true},
+    {"fp4", "f32", "b4", &ChipRates::mma_fp4},
 };
 
 int sparse_rate(const PeakRule& rule, const ChipRates& rates, int dense) {
@@ -67,6 +67,7 @@ std::vector<Peak> peaks_of(const Product& product) {
     const int sparse = sparse_rate(rule, *rates, rate);
     peaks.push_back({.type = rule.type,
                      .sums = rule.sums,
+                     .unit = rule.unit,
                      .rate = rate,
                      .sparse_rate = sparse,
                      .dense = clocks * rate,

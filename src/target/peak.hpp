@@ -12,6 +12,7 @@ namespace ptxloom::target {
 struct Peak {
   std::string_view type;  ///< of the operands: "f16"
   std::string_view sums;  ///< type of the sums of tensor products; empty: the CUDA cores compute it
+  std::string_view unit;  ///< of ChipRates::operations, which is at least as fast; empty: none
   int rate = 0;           ///< operations of an SM per clock
   int sparse_rate = 0;    ///< the same with 2:4 sparsity; 0: there is none
   double dense = 0;       ///< operations per second

@@ -2,9 +2,15 @@
 // How well the issue model predicts loops: cycles an iteration of each kernel of loops/*.cu, measured on a
 // GPU and predicted from the machine code.
 //
-//   nvcc -cubin -arch=sm_90a -O3 -o kernels.cubin tests/bench/loops/kernels.cu      (units.cu, fresh.cu
-//   likewise) loop_model measure MEASURED.jsonl CUBIN...      needs a GPU; about a minute loop_model score
-//   MEASURED.jsonl CUBIN...        needs none
+//   nvcc -cubin -arch=sm_90a -O3 -o kernels.cubin tests/bench/loops/kernels.cu
+//
+// (units.cu and fresh.cu likewise.) This needs a GPU, for about a minute:
+//
+//   loop_model measure MEASURED.jsonl CUBIN...
+//
+// This needs none:
+//
+//   loop_model score MEASURED.jsonl CUBIN...
 //
 // A measurement is of one thread block on each SM. The clock is read before and after the loop, for two
 // numbers of iterations; the difference counts.

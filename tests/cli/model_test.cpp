@@ -80,6 +80,32 @@ TEST_CASE("sass --model predicts the loops of a cubin, with nvdisasm and without
   }
 }
 
+TEST_CASE("without nvdisasm the model knows how wide copies are, on every target") {
+  const TemporaryFolder folder;
+  for (const std::string target : {"sm_80", "sm_89", "sm_90a", "sm_100a", "sm_103a", "sm_120a"}) {
+    std::map<int, double> cycles;
+    for (const int bytes : {4, 8, 16}) {
+      CAPTURE(target, bytes);
+      std::string ptx = kLoopPtx;
+      ptx.replace(ptx.find("sm_75"), 5, "sm_80");
+      ptx.insert(ptx.find("    .reg .pred"), "    .shared .align 16 .b8 buffer[16];\n");
+      ptx.replace(ptx.find("ld.global.f32 %f1, [%rd0];"), 26,
+                  "cp.async.ca.shared.global [buffer], [%rd0], " + std::to_string(bytes) + ";\n");
+      write_text(folder / "copy.ptx", ptx);
+      const ToolResult result = run_tool({"sass", folder / "copy.ptx", "--target", target, "--model",
+                                          "--warps", "4", "--no-nvdisasm", "--format", "json"});
+      skip_without_linker(result);
+      REQUIRE(result.code == 0);
+      const json loop = json::parse(result.out)["functions"][0]["loops"][0];
+      for (const json& one : loop["bounds"])
+        if (one["name"] == "l2") cycles[bytes] = one["cycles"];
+    }
+    CAPTURE(target, cycles);
+    CHECK(cycles[4] > 0);
+    CHECK((cycles[8] == 2 * cycles[4] && cycles[16] == 4 * cycles[4]));
+  }
+}
+
 TEST_CASE("where loads find their data changes the prediction, and so do warps and conflicts") {
   const TemporaryFolder folder;
   const std::string cubin = loop_cubin(folder, "sm_90a");
@@ -94,6 +120,30 @@ TEST_CASE("where loads find their data changes the prediction, and so do warps a
   CHECK(text.code == 0);
   CHECK_THAT(text.out, ContainsSubstring("limit: ") &&
                            ContainsSubstring("(limit: threads: 16 thread blocks of 4 warps)"));
+}
+
+TEST_CASE("a thread block that does not fit is said to, and nothing is predicted of it") {
+  const TemporaryFolder folder;
+  const std::string cubin = loop_cubin(folder, "sm_90a");
+  const std::vector<std::string> too_much = {"--smem", "232449"};  // a byte more than 227 KiB
+  const auto with = [&](std::vector<std::string> command) {
+    command.insert(command.end(), too_much.begin(), too_much.end());
+    return command;
+  };
+  for (const json& model : {run_json(with({"sass", cubin, "--model", "--format", "json"}), "sass_model"),
+                            run_json(with({"report", cubin, "--format", "json"}), "report")}) {
+    const json& function = model["functions"][0];
+    CHECK(function["occupancy"]["blocks"] == 0);
+    CHECK(function["loops"][0]["cycles"].is_null());
+  }
+  for (const ToolResult& text :
+       {run_tool(with({"sass", cubin, "--model"})), run_tool(with({"report", cubin, "--format", "text"}))}) {
+    CHECK(text.code == 0);
+    CHECK_THAT(text.out, ContainsSubstring("does not fit on an SM: shared memory") &&
+                             ContainsSubstring("no prediction: a thread block does not fit"));
+  }
+  CHECK(run_json({"report", cubin, "--smem", "232448", "--format", "json"},
+                 "report")["functions"][0]["occupancy"]["blocks"] == 1);
 }
 
 TEST_CASE("a kernel without loops has nothing to predict, and says so") {
@@ -165,6 +215,40 @@ TEST_CASE("report shows what bench insn measured of matrix products as ceilings"
   CHECK(measured == 1);
 }
 
+TEST_CASE("report knows which ceilings bound 8-bit operands") {
+  const ToolResult result = run_tool(
+      {"report", "gemm", "--set", "m=512", "n=512", "k=512", "a=e4m3", "b=e4m3", "--format", "json"});
+  skip_without_linker(result);
+  CAPTURE(result.err);
+  REQUIRE(result.code == 0);
+  const json roofline = json::parse(result.out)["roofline"];
+  CHECK(roofline["unit"] == "b8");
+  int own = 0;
+  for (const json& one : roofline["ceilings"])
+    if (one["unit"] == roofline["unit"]) ++own;
+  CHECK(own == 3);  // s8, fp8 with f16 and with f32 accumulation
+}
+
+TEST_CASE("report lists kernels before the functions that they call") {
+  const TemporaryFolder folder;
+  std::string ptx = kLoopPtx;
+  const std::string call = "call (%f0), a_helper, (%f0);\n    st.global";
+  ptx.replace(ptx.find("st.global"), 9, call);
+  ptx.insert(ptx.find(".visible"),
+             ".visible .func (.reg .f32 %out) a_helper(.reg .f32 %in) {\n    mul.f32 %out, %in, %in;\n    "
+             "ret;\n}\n");
+  write_text(folder / "calls.ptx", ptx);
+  const ToolResult result =
+      run_tool({"report", folder / "calls.ptx", "--target", "sm_90a", "--format", "json"});
+  skip_without_linker(result);
+  CAPTURE(result.err);
+  REQUIRE(result.code == 0);
+  const json functions = json::parse(result.out)["functions"];
+  REQUIRE(functions.size() == 2);
+  CHECK((functions[0]["name"] == "squares" && functions[0]["occupancy"].is_object()));
+  CHECK((functions[1]["name"] == "a_helper" && functions[1]["occupancy"].is_null()));
+}
+
 TEST_CASE("report takes launches from the header of emitted PTX") {
   const TemporaryFolder folder;
   const std::string ptx = folder / "soft.ptx";
@@ -177,6 +261,30 @@ TEST_CASE("report takes launches from the header of emitted PTX") {
   const json of_template = run_json(
       {"report", "rowwise", "--set", "op=softmax", "rows=512", "n=4096", "--format", "json"}, "report");
   CHECK(of_file["functions"][0]["occupancy"] == of_template["functions"][0]["occupancy"]);
+}
+
+TEST_CASE("sass --model takes launches from the header of emitted PTX, as report does") {
+  const TemporaryFolder folder;
+  const std::string ptx = folder / "gemm.ptx", cubin = folder / "gemm.cubin";
+  REQUIRE(run_tool({"emit", "gemm", "--set", "m=512", "n=768", "k=1024", "a=bf16", "--target", "sm_90a", "-o",
+                    ptx})
+              .code == 0);
+  const ToolResult linked = run_tool({"report", ptx, "--format", "json"});
+  skip_without_linker(linked);
+  const json reported = json::parse(linked.out);
+  CHECK(reported["functions"][0]["resources"]["dynamic_shared"] > 48 * 1024);
+  const ToolResult model = run_tool({"sass", ptx, "--model", "--format", "json"});
+  REQUIRE(model.code == 0);
+  CHECK_THAT(model.err, !ContainsSubstring("--smem"));
+  CHECK(json::parse(model.out)["functions"][0]["occupancy"] == reported["functions"][0]["occupancy"]);
+  REQUIRE(run_tool({"compile", ptx, "-o", cubin}).code == 0);
+  for (const std::string command : {"sass", "report"}) {
+    std::vector<std::string> words = {command, cubin, "--format", "json"};
+    if (command == "sass") words.push_back("--model");
+    CHECK_THAT(run_tool(words).err, ContainsSubstring("dynamic shared memory is not known: give --smem"));
+    words.insert(words.end(), {"--smem", "0"});
+    CHECK_THAT(run_tool(words).err, !ContainsSubstring("--smem"));
+  }
 }
 
 TEST_CASE("what --model and report cannot do is refused, each with its reason") {
@@ -192,11 +300,22 @@ TEST_CASE("what --model and report cannot do is refused, each with its reason") 
   check_refused({"sass", bad, "--model", "--lint"}, 2, "bad-usage", {"one of them"});
   check_refused({"sass", bad, "--model", "--format", "html"}, 2, "bad-usage", {"ptxloom report"});
   check_refused({"sass", bad, "--warps", "4"}, 2, "bad-usage", {"--model"});
-  check_refused({"sass", bad, "--model", "--warps", "65"}, 2, "bad-usage", {"--warps"});
+  check_refused({"sass", bad, "--model", "--warps", "65"}, 2, "bad-usage",
+                {"--warps does not accept 65", "give 1 to 64"});
+  check_refused({"sass", bad, "--model", "--warps", "4", "--block", "1024"}, 2, "bad-usage",
+                {"--block 1024 is 32 warps", "--warps 4"});
+  check_refused({"report", bad, "--warps", "1", "--block", "33"}, 2, "bad-usage", {"is 2 warps"});
   check_refused({"sass", bad, "--model"}, 2, "bad-cubin", {"bad.cubin"});
   const std::string cubin = loop_cubin(folder, "sm_90a");
   std::string other = read_text(cubin);
-  check_refused({"report", cubin, "--gpu", "A100"}, 2, "unknown-product", {"sm_90"});
+  check_refused({"report", cubin, "--gpu", "no such"}, 2, "unknown-product", {"no GPU 'no such'", "sm_90"});
+  check_refused({"report", cubin, "--gpu", "RTX 4090"}, 2, "unknown-product",
+                {"GeForce_RTX_4090 is sm_89; the kernel is for sm_90"});
+  check_refused({"report", cubin, "--gpu", "h100"}, 2, "bad-usage", {"H100_PCIe", "H100_SXM"});
+  check_refused({"report", "gemm", "--set", "m=64", "n=64", "k=64", "a=bf16", "--gpu", "L4"}, 2,
+                "unknown-product", {"sm_89", "sm_90a"});
+  check_refused({"report", "-"}, 2, "bad-usage", {"stdin"});
+  check_refused({"sass", "-"}, 2, "bad-usage", {"stdin"});
   check_refused({"report", cubin, "--target", "sm_80"}, 2, "bad-usage", {"--target"});
   check_refused({"report", cubin, "--records", text}, 2, "bad-records", {"no record"});
   other.resize(other.size() / 2);

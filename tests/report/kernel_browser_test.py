@@ -74,13 +74,13 @@ def kernel(draw, name, loops, text="FFMA R{}, R1, R2, R3"):
 
 
 def report(draw, functions, title="gemm m=512", **more):
-    ceilings = [{"name": "f32 of CUDA cores", "measured": False, "per_second": 6.7e13},
-                {"name": "bf16 of tensor cores, sums in f32", "measured": False, "per_second": 9.9e14},
-                {"name": "mma.sync.m16n8k16", "measured": True, "per_second": 6.5e14}]
+    ceilings = [{"name": "f32 of CUDA cores", "unit": "f32", "measured": False, "per_second": 6.7e13},
+                {"name": "bf16 of tensor cores, f32 accumulation", "unit": "f16", "measured": False, "per_second": 9.9e14},
+                {"name": "mma.sync.m16n8k16", "unit": "", "measured": True, "per_second": 6.5e14}]
     return {"schema": 1, "file": "gemm", "target": "sm_90a", "nvdisasm": "13.2", "assumed": False, "functions": functions, "title": title,
             "problem": {"m": "512"}, "config": {"tile_m": "128"},
             "gpu": {"name": "H200_SXM", "sms": 132, "clock_mhz": 1980, "mma_clock_mhz": 1830, "memory_gb_per_second": 4917},
-            "roofline": {"operations": 1e12, "bytes": 1e9, "unit": "bf16", "memory_per_second": 4.9e12, "ceilings": ceilings},
+            "roofline": {"operations": 1e12, "bytes": 1e9, "unit": "f16", "memory_per_second": 4.9e12, "ceilings": ceilings},
             "units": [{"name": unit, "what": f"what {unit} is", "of_sm": False} for unit in UNITS], **more}
 
 
@@ -147,6 +147,15 @@ class KernelPage(unittest.TestCase):
         self.assertIn("no loop", seen["paragraphs"][0])
         self.assertIn("no prediction", seen["paragraphs"][1])
         self.assertEqual(self.use("empty", report(self.draw, []))["kernels"], [])
+
+    def test_functions_and_blocks_that_do_not_fit(self):
+        large, called = kernel(self.draw, "large", 1), kernel(self.draw, "called", 0)
+        large["loops"][0].update({"cycles": None, "bounds": []})
+        large["occupancy"].update({"blocks": 0, "warps": 0, "limit": "shared memory"})
+        called.update({"kernel": False, "occupancy": None})
+        seen = self.use("functions", report(self.draw, [large, called]))
+        self.assertIn("does not fit", seen["paragraphs"][0])
+        self.assertIn("This function has no loop", seen["paragraphs"][1])
 
     def test_hostile_text(self):
         made = report(self.draw, [kernel(self.draw, HOSTILE, 1, HOSTILE.replace("{", "").replace("}", ""))], title=HOSTILE)

@@ -72,6 +72,7 @@ TEST_CASE("units and operations of specs/sass/issue.json give the peaks of specs
       {"IMMA.16832.S8.S8 R0, R4.ROW, R8.COL, R0", &target::ChipRates::mma_s8, 80, 89},
       {"HMMA.16816.F32 R0, R4, R8, R0", &target::ChipRates::mma_f16, 120, 121},
       {"QMMA.16832.F32.E4M3.E4M3 R0, R4, R8, R0", &target::ChipRates::mma_fp8, 120, 121},
+      {"OMMA.SF.16864.F32.E2M1.E2M1.E8 R4, R4, R8, R12, R0, R11, URZ", &target::ChipRates::mma_fp4, 120, 121},
       {"HGMMA.64x256x16.F32 R24, gdesc[UR8], R24, gsb0", &target::ChipRates::mma_f16, 90, 90},
       {"HGMMA.64x64x8.F32.TF32 R24, gdesc[UR8], R24", &target::ChipRates::mma_tf32, 90, 90},
       {"QGMMA.64x128x32.F32.E4M3.E4M3 R24, gdesc[UR8], R24", &target::ChipRates::mma_fp8, 90, 90},
@@ -136,6 +137,22 @@ TEST_CASE("specs/sass/issue.json names units, classes and effects that exist") {
       const InstructionText text = split_text(opcode);
       CHECK(table.row_of(text, OperandTable().uses_of(text, chip).type) != nullptr);
     }
+  }
+}
+
+TEST_CASE("loads take longer from farther away, on every target") {
+  for (const int chip : {75, 80, 86, 87, 88, 89, 90, 100, 103, 110, 120, 121}) {
+    const auto latency = [&](LoadFrom from) {
+      const IssueTable table(chip, from);
+      const InstructionText text = split_text("LDG.E R0, desc[UR4][R2.64]");
+      const IssueRow* const row = table.row_of(text, OperandTable().uses_of(text, chip).type);
+      REQUIRE(row != nullptr);
+      return table.latency_of(*row, 0);
+    };
+    CAPTURE(chip);
+    CHECK(latency(LoadFrom::l1) > 0);
+    CHECK(latency(LoadFrom::l2) > latency(LoadFrom::l1));
+    CHECK(latency(LoadFrom::memory) > latency(LoadFrom::l2));
   }
 }
 
@@ -316,10 +333,33 @@ TEST_CASE("loops that only wait are left out, and do not make the loop around th
   CHECK(bound_of(model.loops[0], "tensor") == 64);
 }
 
+TEST_CASE("nothing is predicted of a thread block that does not fit") {
+  const std::string code =
+      ".L_1:\n[----:B------:R-:W-:-:S04] FADD R9, R1, R2\n"
+      "[----:B------:R-:W-:-:S05] @P0 BRA `(.L_1)\n[----:B------:R-:W-:-:S05] EXIT\n";
+  const IssueModel model = issue_model(test::code_listing(code), 90, {.shared = 228 * 1024});
+  const FunctionModel& function = model.functions.front();
+  CHECK(function.occupancy.blocks == 0);
+  REQUIRE(function.loops.size() == 1);
+  CHECK((function.loops[0].cycles == 0 && function.loops[0].bounds.empty()));
+  CHECK(function.loops[0].instructions == 2);
+  CHECK(function.hottest() == &function.loops[0]);
+  const std::string text = model_text(model);
+  CHECK(text.find("does not fit on an SM: shared memory") != std::string::npos);
+  CHECK(text.find("predicted") == std::string::npos);
+}
+
 TEST_CASE("what the data does not have is counted, and does not stop the model") {
   const LoopModel loop = loop_of("[----:B------:R-:W-:-:S04] NONSENSE R0, R1\n", {.warps = 1});
   CHECK(loop.unknown == 1);
   CHECK(loop.cycles > 4);
+  const auto unknown = [](const char* text, int chip) {
+    return loop_of(fmt::format("[----:B------:R-:W-:-:S04] {}\n", text), {.warps = 1}, chip).unknown;
+  };
+  CHECK(unknown("OMMA.SF.SP.168128.F32.E2M1.E2M1.E8 R12, R4, R8, R12, R16, R0, URZ, 0x0", 120) == 1);
+  CHECK(unknown("OMMA.SF.16864.F32.E2M1.E2M1.E8 R4, R4, R8, R12, R0, R11, URZ", 120) == 0);
+  CHECK(unknown("QMMA.SP.16864.F32.E4M3.E4M3 R12, R4, R8, R12, R0, 0x0", 120) == 1);
+  CHECK(unknown("HMMA.16816.F32 R0, R4, R8, R0", 90) == 0);
 }
 
 TEST_CASE("no prediction is below a bound, and more warps never take less time") {
@@ -372,7 +412,12 @@ TEST_CASE("occupancy is that of registers, shared memory, threads or thread bloc
   CHECK(of({}).block_warps == 8);
   function.shared = 1024;
   CHECK((of({.shared = 100000}).blocks == 2 && of({.shared = 100000}).limit == "shared memory"));
+  // 227 KiB are the most that a thread block can have on sm_90, though the SM has 228.
+  CHECK((of({.shared = 226 * 1024}).blocks == 1));
+  CHECK((of({.shared = 227 * 1024}).blocks == 0 && of({.shared = 227 * 1024}).limit == "shared memory"));
   function = {};
+  function.registers = 255;
+  CHECK((of({.block_warps = 32}).blocks == 0 && of({.block_warps = 32}).limit == "registers"));
   function.registers = 16;
   CHECK((of({.block_warps = 1}).blocks == 32 && of({.block_warps = 1}).limit == "thread blocks"));
   CHECK((of({.warps = 6, .block_warps = 2}).blocks == 3 && of({.warps = 6}).limit == "given"));

@@ -16,6 +16,15 @@
 using namespace ptxloom;
 using namespace ptxloom::target;
 
+TEST_CASE("the unit of a peak is a rate that is at least as fast") {
+  for (const Product& product : products()) {
+    for (const Peak& peak : peaks_of(product)) {
+      CAPTURE(product.name, peak.type, peak.sums, peak.unit);
+      if (!peak.unit.empty()) CHECK(rates_of(product.chip)->operations(peak.unit) >= peak.rate);
+    }
+  }
+}
+
 namespace {
 
 /// Published 10^12 operations a second. type/sums=dense; `*`: the figure is with 2:4 sparsity.

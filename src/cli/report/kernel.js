@@ -18,12 +18,15 @@ function bar_table(rows) {
 
 function resources_list(report, kernel) {
   const {resources, occupancy} = kernel;
+  const launched = occupancy === null ? [] : [
+    ["warps on an SM", occupancy.blocks === 0 ? `none: a thread block does not fit (${occupancy.limit})` : `${occupancy.warps} of ${occupancy.most_warps}; ${occupancy.limit === "given" ? "as given" : `limit: ${occupancy.limit}`}`],
+    ["thread blocks on an SM", `${occupancy.blocks} of ${occupancy.block_warps} warps`],
+  ];
   return pairs_list([
     ["registers of a thread", number_text(resources.registers)],
     ["shared memory of a thread block", `${bytes_text(resources.static_shared)} static, ${bytes_text(resources.dynamic_shared)} dynamic`],
     ["local memory of a thread", bytes_text(resources.local)],
-    ["warps on an SM", `${occupancy.warps} of ${occupancy.most_warps}; ${occupancy.limit === "given" ? "as given" : `limit: ${occupancy.limit}`}`],
-    ["thread blocks on an SM", `${occupancy.blocks} of ${occupancy.block_warps} warps`],
+    ...launched,
     ["instructions", number_text(kernel.instructions)],
   ]);
 }
@@ -75,8 +78,9 @@ function loops_table(kernel) {
 
 function headline_of(kernel) {
   const hottest = kernel.hottest;
-  if (!hottest) return html("p", {}, "This kernel has no loop: there is nothing to predict.");
+  if (!hottest) return html("p", {}, `${kernel.kernel ? "This kernel" : "This function"} has no loop: there is nothing to predict.`);
   const loop = kernel.loops[hottest.loop];
+  if (kernel.occupancy?.blocks === 0) return html("p", {}, "A thread block does not fit on an SM, so there is no prediction.");
   if (!is_number(loop.cycles)) return html("p", {}, "The warps of its hottest loop wait for something outside of it, so there is no prediction.");
   const figure = (value, label, best) => html("div", {class: best ? "figure best" : "figure"}, html("div", {class: "value"}, value), html("div", {class: "label"}, label));
   return html("div", {class: "figures"}, figure(loop.bound, "limits the hottest loop", true),
@@ -110,7 +114,7 @@ function show_report(report) {
   document.getElementById("report").replaceChildren(
     html("h1", {}, report.title), html("p", {class: "quiet"}, `${report.target}${report.gpu ? `, ${report.gpu.name}` : ""}. Predicted from the machine code; nothing was measured.`),
     ...(words.length > 0 ? [pairs_list(words, "settings")] : []),
-    ...(report.assumed ? [html("ul", {class: "notes info"}, html("li", {}, "Only sm_90 was measured: what is not known of this chip is assumed to be as there."))] : []),
+    ...(report.assumed ? [html("ul", {class: "notes info"}, html("li", {}, "The issue model was measured on sm_90 only; figures that it lacks for this chip are those of sm_90."))] : []),
     ...(report.nvdisasm === "" ? [html("ul", {class: "notes info"}, html("li", {}, "Without nvdisasm the text of instructions is ptxloom's own, and has no operands but registers."))] : []), ...shown);
   document.title = `${report.title} \u2013 ptxloom report`;
 }

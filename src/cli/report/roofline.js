@@ -11,7 +11,7 @@ function tera_text(rate) {
 /** The ceilings that are drawn: the fastest of each kind and those of the unit of the work. */
 function chosen_ceilings(roofline) {
   const peaks = roofline.ceilings.filter((one) => !one.measured);
-  const own = peaks.filter((one) => one.name.startsWith(`${roofline.unit} `));
+  const own = peaks.filter((one) => one.unit !== "" && one.unit === roofline.unit);
   const cores = peaks.filter((one) => one.name.endsWith("of CUDA cores"));
   const tensor = peaks.filter((one) => one.name.includes("tensor"));
   const fastest = (list) => list.reduce((a, b) => (b.per_second > (a?.per_second ?? 0) ? b : a), undefined);
