@@ -32,7 +32,8 @@ struct BuiltRow {
   std::string failure;           ///< why the linker refused it; empty if it did not
 };
 
-/// Of a row's kernels: another one means that they are others, so that what was measured does not hold.
+/// Identifies the kernels of a row. If it changes, so do the kernels, and earlier measurements no longer
+/// apply.
 std::string revision_of(const Row& row, const Target& target);
 
 /// Throws Error(missing, "no-nvjitlink") without a linker.

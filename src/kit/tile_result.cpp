@@ -2,6 +2,7 @@
 #include "ptxloom/kit/tile_result.hpp"
 
 #include <algorithm>
+#include <map>
 #include <string>
 #include <utility>
 

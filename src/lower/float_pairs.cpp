@@ -10,7 +10,7 @@
 namespace ptxloom::lower {
 namespace {
 
-/// Of an instruction for one element: the operation, and the modifiers that f32 has in common.
+/// The opcode of the f32 instruction that computes one element, with the modifiers that both have.
 std::string opcode_of(const Variant& variant) {
   std::string opcode(variant.slot("op").value_or("fma"));
   for (const char* const name : {"rnd", "ftz", "sat"})

@@ -66,7 +66,7 @@ class Chain {
     return latencies_.cycles({step.uses.type, write}, {reader, read}).value_or(0);
   }
 
-  /// Of the last iteration so far: the node that begins last.
+  /// The node of the current last iteration that begins last.
   std::size_t latest() const {
     const std::size_t count = loop_.steps.size();
     const auto last = std::max_element(nodes_.end() - static_cast<std::ptrdiff_t>(count), nodes_.end(),

@@ -11,7 +11,7 @@ namespace ptxloom::target {
 struct ChipRates {
   int chip = 0;
   int f64 = 0, f32 = 0, f16 = 0, bf16 = 0;  ///< of the CUDA cores
-  /// Of the tensor cores, dense, with the type of sums that they are fastest with.
+  /// Rates of dense products on the tensor cores, with the accumulator type that is fastest.
   int mma_f64 = 0, mma_tf32 = 0, mma_f16 = 0, mma_bf16 = 0, mma_s8 = 0, mma_s4 = 0, mma_fp8 = 0, mma_fp6 = 0,
       mma_fp4 = 0;
   int sparse = 0;          ///< how many times as fast they are with 2:4 sparsity; 1: they do not have it

@@ -130,7 +130,7 @@ BlockScale Quantiser::measured_scale(Reg position) const {
   return scale;
 }
 
-// Of the chunks of a thread. Only blocks may be different ones.
+// All chunks of a thread have one scale, but with scales of blocks they may be in different blocks.
 void Quantiser::part_with_one_scale(const kit::RowWindow& window, const Chunks& chunks) {
   std::optional<Reg> factor;
   if (!p_.measures_first()) factor = k_.op("rcp.rn.f32", in_["scale"]);

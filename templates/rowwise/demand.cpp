@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a configuration asks of the chip: the model of streamed loads makes a time of it.
+// The demand of a configuration on the chip. The cost model estimates its time from it (Loads::streamed).
 #include <algorithm>
 #include <cmath>
 

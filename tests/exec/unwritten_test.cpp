@@ -199,16 +199,19 @@ TEST_CASE("atomic operations on memory that nobody has written") {
 }
 
 TEST_CASE("copies take undefined bytes along") {
+  const auto takes_along = [](const std::string& code, const char* copy) {
+    Buffers buffers;
+    CHECK_THAT(only(buffers.findings_of(code)),
+               ContainsSubstring(copy) && ContainsSubstring("argument 2 (in)"));
+    buffers.write_in();
+    CHECK(buffers.findings_of(code).empty());
+  };
   const std::string cp =
       "mov.u32 %s, tile; mad.lo.u32 %s, %t, 4, %s; cp.async.ca.shared.global [%s], [%in], 4; "
       "cp.async.commit_group; "
       "cp.async.wait_group 0; ld.shared.u32 %x, [%s];" +
       kStore;
-  Buffers small;
-  CHECK_THAT(only(small.findings_of(cp)),
-             ContainsSubstring("cp.async") && ContainsSubstring("argument 2 (in)"));
-  small.write_in();
-  CHECK(small.findings_of(cp).empty());
+  takes_along(cp, "cp.async");
 
   const std::string bulk =
       "mov.u32 %s, tile; ld.param.u64 %in, [in]; setp.eq.u32 %p, %t, 0; @%p mbarrier.init.shared.b64 [bar], "
@@ -220,11 +223,7 @@ TEST_CASE("copies take undefined bytes along") {
       "%t, 4, %s; "
       "ld.shared.u32 %x, [%s];" +
       kStore;
-  Buffers large;
-  CHECK_THAT(only(large.findings_of(bulk)),
-             ContainsSubstring("cp.async.bulk") && ContainsSubstring("argument 2 (in)"));
-  large.write_in();
-  CHECK(large.findings_of(bulk).empty());
+  takes_along(bulk, "cp.async.bulk");
 
   // What a bulk copy writes is written.
   const std::string out =

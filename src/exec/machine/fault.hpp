@@ -33,7 +33,7 @@ struct Misuse {
   const Warp* other_warp = nullptr;     ///< of the other side; null: an asynchronous copy
   const Operation* other_op = nullptr;  ///< null: there is no other side
   int other_lane = -1;
-  /// Of the other side if its warp is no more: thread block and warp.
+  /// The thread block and the warp of the other side, if that warp has ended.
   std::optional<std::array<std::uint32_t, 3>> other_block = {};
   std::uint32_t other_number = 0;
   std::string address = {};
