@@ -8,13 +8,15 @@
 
 #include "ptxloom/gemm.hpp"
 #include "ptxloom/tuner.hpp"
+#include "support/settings.hpp"
 
 using namespace ptxloom;
 
 namespace {
 
-Settings problem_of(const char* m, const char* n, const char* k, const char* a = "bf16") {
-  return gemm_template().problem({{"m", m}, {"n", n}, {"k", k}, {"a", a}});
+Settings problem_of(const char* m, const char* n, const char* k, const char* a = "bf16",
+                    const Settings& more = {}) {
+  return gemm_template().problem(test::with({{"m", m}, {"n", n}, {"k", k}, {"a", a}}, more));
 }
 
 bool accepts(const Specs& specs, const Target& target, const Settings& problem, const Settings& config) {
@@ -90,13 +92,15 @@ TEST_CASE("gemm accepts exactly what its space admits", "[gemm]") {
     const char* target;
     Settings problem;
   };
-  const Case cases[] = {{"sm_90a", problem_of("4096", "4096", "4096")},
-                        {"sm_90a", problem_of("256", "200", "512", "s8")},
-                        {"sm_90a", problem_of("1024", "2048", "512", "tf32")},
-                        {"sm_90a", problem_of("40", "2048", "512", "e4m3")},
-                        {"sm_80", problem_of("100", "200", "300", "s8")},
-                        {"sm_75", problem_of("64", "8192", "8192", "f16")},
-                        {"sm_90a", problem_of("33", "65", "127", "f64")}};
+  const Case cases[] = {
+      {"sm_90a", problem_of("4096", "4096", "4096")},
+      {"sm_90a", problem_of("256", "200", "512", "s8")},
+      {"sm_90a", problem_of("1024", "1024", "512", "bf16", {{"bias", "f32"}, {"activation", "gelu"}})},
+      {"sm_90a", problem_of("1024", "2048", "512", "tf32")},
+      {"sm_90a", problem_of("40", "2048", "512", "e4m3")},
+      {"sm_80", problem_of("100", "200", "300", "s8")},
+      {"sm_75", problem_of("64", "8192", "8192", "f16")},
+      {"sm_90a", problem_of("33", "65", "127", "f64")}};
   for (const Case& one : cases) {
     CAPTURE(one.target);
     const Target target(one.target);
@@ -104,6 +108,11 @@ TEST_CASE("gemm accepts exactly what its space admits", "[gemm]") {
     if (&one != &cases[1]) space = without_clusters(std::move(space));
     const tune::Admissible admitted = tune::admit(space, target);
     CHECK(admitted.size() > 300);
+    // The rules protect the chip's limits, so that these remove nothing more.
+    for (std::size_t i = space.rules.size(); i < admitted.removed().size(); ++i) {
+      INFO(admitted.removed()[i].rule);
+      CHECK(admitted.removed()[i].count == 0);
+    }
     for (int i = 0; i < 200; ++i)
       CHECK(accepts(specs, target, one.problem, admitted.settings(random() % admitted.size())));
     int refused = 0;
@@ -112,6 +121,7 @@ TEST_CASE("gemm accepts exactly what its space admits", "[gemm]") {
       for (const tune::Parameter& parameter : space.parameters)
         config[parameter.name] = parameter.values[random() % parameter.values.size()];
       const bool is_in = admitted.find(config) < admitted.size();
+      INFO(test::words(config));
       CHECK(accepts(specs, target, one.problem, config) == is_in);
       refused += is_in ? 0 : 1;
     }
