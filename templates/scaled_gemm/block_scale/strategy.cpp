@@ -13,7 +13,11 @@ namespace {
 
 constexpr int kMostRegisters = 255;  // of a thread, on every target
 constexpr int kOtherRegisters = 64;  // addresses, positions, scales
-constexpr int kUsualWarps = 4, kUsualStages = 3;
+// Instructions of a warp, counted in the SASS for sm_120a of four configurations:
+constexpr double kOfLoop = 48;   // of a k-block
+constexpr double kOfCopy = 7;    // of each copy of kCopyBytes that a thread makes
+constexpr double kOfScales = 4;  // of each register of scales
+constexpr int kCopyBytes = 16;
 constexpr int kMostTile = 128, kMostWarps = 4;  // in each direction
 constexpr int kMostStages = 4;
 constexpr int kLongestRow = 128;  // bytes of a tile: the width of all banks
@@ -32,6 +36,17 @@ int estimated_registers(const Problem& p, const Config& c) {
   const int fragments = warp_m(c) / 4 + warp_n(c) / 4;
   const int scales = 2 * (warp_m(c) / 16 + warp_n(c) / 8) * groups(p, c) / ScaleLoads::kPerRegister;
   return kOtherRegisters + accumulators + fragments + scales;
+}
+
+/// Of all warps for a k-block: products, loads of fragments, copies and scales. 16 rows of A or 8 columns of
+/// B take one ldmatrix for a k-step.
+double instructions(const Problem& p, const Config& c) {
+  const double rows = warp_m(c) / 16.0, columns = warp_n(c) / 8.0;
+  const double steps = double(c.tile_k) / mma_depth(p);
+  const double copies = double(shared_bytes(p, c)) / c.stages / kCopyBytes / threads(c);
+  const double scales = (rows + columns) * groups(p, c) / ScaleLoads::kPerRegister;
+  return c.warps_m * c.warps_n *
+         (steps * (rows * columns + rows + columns) + kOfLoop + kOfCopy * copies + kOfScales * scales);
 }
 
 bool is_tile(int extent, int least) {
@@ -83,28 +98,29 @@ std::vector<Rule> rules() {
       grid_rule<grid>({"tile_m", "tile_n"})};
 }
 
-// Elements computed outside of D and read again, long rows, then the distance from usual numbers.
-std::vector<double> order_of(const tune::CostModel&, const Target&, const Problem& p, const Config& c) {
-  const double blocks = double(grid(p, c));
-  const double work = blocks * (double(c.tile_m) * c.tile_n + 32.0 * (c.tile_m + c.tile_n));
-  return {work, -double(c.tile_k), double(std::abs(c.warps_m * c.warps_n - kUsualWarps)),
-          double(std::abs(c.stages - kUsualStages)), double(std::abs(warp_m(c) - warp_n(c)))};
-}
-
 tune::Demand demand_of(const Target&, const Problem& p, const Config& c) {
   const double k_blocks = double(grid(p, c)) * double(parts_of(p.k, c.tile_k));
-  const double traffic = k_blocks * double(shared_bytes(p, c)) / c.stages;
+  const double a = double(c.tile_m) * c.tile_k * p.a.tile_bits() / 8;  // bytes of a k-block
+  const double b = double(c.tile_n) * c.tile_k * p.b.tile_bits() / 8;
+  const double scales = double(c.tile_m + c.tile_n) * groups(p, c) * p.a.format.scale.bits / 8;
   return {.threads = threads(c),
           .registers = estimated_registers(p, c),
           .shared_bytes = shared_bytes(p, c),
           .blocks = grid(p, c),
           .unit = unit_of(p),
           .operations = 2.0 * c.tile_m * c.tile_n * c.tile_k * k_blocks,
+          .instructions = instructions(p, c) * k_blocks,
           .dram_bytes = input_bytes(p) + output_bytes(p),
-          .l2_bytes = traffic,
-          .shared_traffic = 2 * traffic,
+          .l2_bytes = k_blocks * (a + b + scales),
+          .shared_traffic = k_blocks * (a * (1 + c.warps_n) + b * (1 + c.warps_m)),
           .steps = parts_of(p.k, c.tile_k),
-          .in_flight = c.stages};
+          .in_flight = c.stages - 1,
+          .loads = tune::Loads::threads};
+}
+
+std::vector<double> order_of(const tune::CostModel& model, const Target& target, const Problem& p,
+                             const Config& c) {
+  return {model.us(demand_of(target, p, c)), double(-c.stages), double(c.tile_k)};
 }
 
 bool serves(const Problem& p) { return p.a.scaled() && p.b.scaled(); }
