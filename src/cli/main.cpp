@@ -13,9 +13,9 @@
 #include "base/nearest.hpp"
 #include "base/standard_streams.hpp"
 #include "cli/command.hpp"
-#include "cli/failure.hpp"
-#include "cli/say.hpp"
-#include "cli/usage.hpp"
+#include "cli/common/failure.hpp"
+#include "cli/common/say.hpp"
+#include "cli/common/usage.hpp"
 #include "ptxloom/context.hpp"
 
 namespace ptxloom::cli {
@@ -49,7 +49,7 @@ namespace {
 
 constexpr int kUsage = static_cast<int>(ErrorKind::usage);
 
-void declare(Tool& tool) {
+void declare_subcommands(Tool& tool) {
   tool.app.set_version_flag("--version", std::string(library_version()));
   tool.app
       .add_option("--specs", tool.spec_folders,
@@ -95,7 +95,7 @@ void print_help(const Tool& tool) { say("{}", tool.app.help()); }
 int run(int argc, char** argv) {
   check_environment();
   Tool tool;
-  declare(tool);
+  declare_subcommands(tool);
   if (argc < 2) {
     print_help(tool);
     return kUsage;

@@ -256,7 +256,7 @@ TEST_CASE("nothing but say() and the worker writes to stderr") {
 }
 
 TEST_CASE("the tool's own wording corresponds to the library's") {
-  const std::string table = read_text(kRoot / "src/cli/tool_words.cpp");
+  const std::string table = read_text(kRoot / "src/cli/common/tool_words.cpp");
   std::string library;
   for (const fs::path& file : sources({"src", "templates"})) {
     if (file.filename() != "tool_words.cpp") library += read_text(file);

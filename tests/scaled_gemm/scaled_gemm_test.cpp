@@ -233,6 +233,20 @@ TEST_CASE("scaled_gemm: a scale that is NaN reaches its row alone, also that of 
   CHECK(not_numbers == 35 + 21 - 1);
 }
 
+TEST_CASE("scaled_gemm: what fills an instruction past the end of k does not round small products away") {
+  for (const char* format : {"mxfp4", "nvfp4", "mxfp8_e4m3", "mxfp6_e3m2"})
+    for (const int k : {32, 96, 224}) {
+      const Settings problem =
+          with(shape(19, 34, k), {{"d", "f32"}, {"format_a", format}, {"format_b", format}});
+      const unsigned code = format == std::string_view("nvfp4") ? 1 : power(-60);
+      const auto small = [code](auto, auto) { return code; };
+      const RunResult result =
+          run(problem, {}, {tensor(problem, "scale_a", small), tensor(problem, "scale_b", small)});
+      const std::vector<double> d = values_of(result.tensors.back());
+      CHECK(std::ranges::count(d, 0.0) < std::ssize(d) / 2);
+    }
+}
+
 TEST_CASE("scaled_gemm: the smallest and the largest scales, and the largest codes") {
   const Settings problem = with(shape(18, 20, 96), {{"d", "f32"}});
   const auto all = [&](const char* name, unsigned code) {

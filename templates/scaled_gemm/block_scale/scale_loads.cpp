@@ -6,7 +6,6 @@
 
 #include "ptxloom/error.hpp"
 #include "ptxloom/layout.hpp"
-#include "ptxloom/numeric.hpp"
 
 namespace ptxloom::scaled_gemm::block_scale {
 namespace {
@@ -41,7 +40,6 @@ ScaleLoads::ScaleLoads(KernelBuilder& k, Variant mma, std::string_view name, con
   rows_of_mma_ = map.rows;
   tiles_ = shape.rows / map.rows;
   words_ = operand.scales() % kPerRegister == 0;
-  one_ = static_cast<std::uint32_t>(encode(operand.format.scale, 1.0));
   row_ = in.origin;
   const std::array<int, kLaneBits> moves = row_moves(map, mma);
   for (int bit = 0; bit < kLaneBits; ++bit)
@@ -68,7 +66,7 @@ std::size_t ScaleLoads::index(std::size_t tile, int group) const {
 }
 
 Reg ScaleLoads::word(Reg address, Reg column, int group) {
-  const Reg all = k_.mov(b32, one_ * 0x01010101U);
+  const Reg all = k_.mov(b32, 0);
   k_.guarded(k_.lt(k_.add(column, group), in_.count),
              [&] { k_.emit("ld.global.b32", all, KernelBuilder::at(address, group)); });
   return all;
@@ -76,9 +74,9 @@ Reg ScaleLoads::word(Reg address, Reg column, int group) {
 
 Reg ScaleLoads::bytes(Reg address, Reg column, int group) {
   constexpr std::array<int, kPerRegister> kInsert = {0x3214, 0x3240, 0x3410, 0x4210};
-  Reg all = k_.mov(b32, one_ * 0x01010101U);
+  Reg all = k_.mov(b32, 0);
   for (int i = 0; i < kPerRegister; ++i) {
-    const Reg one = k_.mov(b32, one_);
+    const Reg one = k_.mov(b32, 0);
     k_.guarded(k_.lt(k_.add(column, group + i), in_.count),
                [&] { k_.emit("ld.global.b8", one, KernelBuilder::at(address, group + i)); });
     all = k_.op("prmt.b32", all, one, kInsert[static_cast<std::size_t>(i)]);

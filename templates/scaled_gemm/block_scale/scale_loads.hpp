@@ -52,7 +52,6 @@ class ScaleLoads {
   Reg row_, last_;
   int rows_of_mma_ = 0, tiles_ = 0, groups_ = 0;
   bool words_ = false;  // rows of scales begin at multiples of four bytes
-  std::uint32_t one_ = 0;
 };
 
 }  // namespace ptxloom::scaled_gemm::block_scale

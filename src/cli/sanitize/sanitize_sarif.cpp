@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "cli/common/tool_words.hpp"
+#include "cli/sanitize/sanitize_codes.hpp"
+#include "cli/sanitize/sanitize_report.hpp"
+#include "ptxloom/record.hpp"
+
+namespace ptxloom::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using exec::Finding;
+using exec::Site;
+
+const char* level_of(bool warning) { return warning ? "warning" : "error"; }
+
+// The line of the source if there is one, else that of the PTX.
+Json location_json(const std::string& what, const Site& site) {
+  const bool has_source = !site.file.empty();
+  const int line = has_source ? site.file_line : site.line;
+  Json physical = {{"artifactLocation", {{"uri", has_source ? site.file : what}}}};
+  if (line > 0) physical["region"] = {{"startLine", line}};
+  return {{"physicalLocation", physical}, {"message", {{"text", describe_side(what, site)}}}};
+}
+
+Json rule_json(const SanitizeCode& code, const std::string& docs_url) {
+  const std::string help = fmt::format("{} {}.", code.rule, code.section);
+  Json json = {{"id", code.code},
+               {"shortDescription", {{"text", code.rule}}},
+               {"help", {{"text", help}, {"markdown", code.text}}},
+               {"defaultConfiguration", {{"level", level_of(code.warning)}}}};
+  if (!docs_url.empty()) json["helpUri"] = fmt::format("{}#{}", docs_url, code.code);
+  return json;
+}
+
+Json result_json(const std::string& what, const Finding& finding, bool warning) {
+  Json json = {{"ruleId", finding.code},
+               {"level", level_of(warning)},
+               {"message", {{"text", fmt::format("{}. {}", finding.what, in_tool_words(finding.hint))}}},
+               {"locations", Json::array({location_json(what, finding.at)})},
+               {"occurrenceCount", finding.count}};
+  if (finding.other) json["relatedLocations"] = Json::array({location_json(what, *finding.other)});
+  return json;
+}
+
+}  // namespace
+
+std::string sanitize_sarif(const SanitizeReport& report) {
+  Json rules = Json::array(), results = Json::array();
+  const std::vector<SanitizeCode> codes = sanitize_codes();
+  for (const SanitizeCode& code : codes) {
+    if (std::ranges::find(report.findings, code.code, &Finding::code) != report.findings.end())
+      rules.push_back(rule_json(code, report.docs_url));
+  }
+  for (const Finding& finding : report.findings) {
+    const auto code = std::ranges::find(codes, finding.code, &SanitizeCode::code);
+    results.push_back(result_json(report.what, finding, code != codes.end() && code->warning));
+  }
+  const Json driver = {{"name", "ptxloom"}, {"version", library_version()}, {"rules", rules}};
+  const Json json = {{"$schema", "https://json.schemastore.org/sarif-2.1.0.json"},
+                     {"version", "2.1.0"},
+                     {"runs", Json::array({{{"tool", {{"driver", driver}}}, {"results", results}}})}};
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace ptxloom::cli
