@@ -114,6 +114,11 @@ TEST_CASE("a D of e4m3 or e5m2 on targets without the conversion", "[gemm]") {
     }
 }
 
+TEST_CASE("an mma that makes four products, each by a quarter of a warp, is refused", "[gemm]") {
+  CHECK(config_refusal(with(shape(131, 37, 21), {{"a", "f16"}}), {{"mma", "m8n8k4"}})
+            .starts_with("gemm: mma=m8n8k4 of f16"));
+}
+
 TEST_CASE("a row of a tile may have up to 1024 bytes", "[gemm]") {
   check_gemm("sm_80", with(shape(131, 37, 21), {{"a", "f64"}, {"a_layout", "col"}}),
              {{"tile_m", "128"}, {"tile_n", "32"}, {"tile_k", "16"}});

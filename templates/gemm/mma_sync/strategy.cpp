@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gemm/mma_sync/strategy.hpp"
 
+#include <fmt/format.h>
+
 #include <array>
 #include <tuple>
 
 #include "gemm/config/rules.hpp"
 #include "gemm/mma_sync/choice.hpp"
 #include "gemm/mma_sync/kernel.hpp"
+#include "ptxloom/error.hpp"
 
 namespace ptxloom::gemm_kernel::mma_sync {
 namespace {
@@ -27,7 +30,16 @@ class MmaSync final : public Strategy {
                       choices_of(p, shape));
   }
   void select(const Specs& specs, const Target& target, const Problem& p, Config& c) const override {
-    c.mma = specs.select(opcode(), choices_of(p, c.shape), target);
+    try {
+      c.mma = specs.select(opcode(), choices_of(p, c.shape), target);
+    } catch (const Error& error) {
+      if (error.code() != "ambiguous-variant") throw;
+      // m8n8k4 of f16 makes four products, each by a quarter of a warp, and has layouts to choose.
+      throw Error(
+          ErrorKind::refused, "no-variant",
+          fmt::format("gemm: mma={} of {} is not an instruction that gemm uses", c.shape, p.a.type.name),
+          "leave mma out, or take another shape");
+    }
   }
   void complete(const Specs&, const Target&, const Problem&, Config&) const override {}
 
