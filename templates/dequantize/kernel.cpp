@@ -89,7 +89,7 @@ class Dequantiser {
     return scale;
   }
 
-  Reg scale_row() { return p_.scales == Scales::block ? k_.div(row_, kBlock) : row_; }
+  Reg scale_row() { return p_.scales == Scales::block ? k_.div(row_, kScaleBlock) : row_; }
 
   /// The scale in f32, with that of the tensor.
   Reg factor_of(Reg stored) {

@@ -8,7 +8,7 @@ BlockQuantiser::BlockQuantiser(KernelBuilder& k, const Problem& p, const Config&
     : k_(k), p_(p), in_(in), block_(block) {
   const Reg thread = k.special("tid.x"), down = k.div(block, p.scales_per_row()),
             across = k.rem(block, p.scales_per_row());
-  const Reg first = k.fma(down, kBlock, k.div(thread, c.lanes));
+  const Reg first = k.fma(down, kScaleBlock, k.div(thread, c.lanes));
   const int step = c.threads / c.lanes;  // rows of the block that all threads have at once
   for (int slot = 0; slot < c.slots(p); ++slot) {
     const Reg row = slot == 0 ? first : k.add(first, slot * step);

@@ -12,8 +12,8 @@ Reg Magnitudes::address(Reg row, Reg position) const {
   const Pointer all = in_.pointer(kWorkspace);
   if (p_.computed) return all.base;
   if (p_.scales == Scales::row) return k_.mad_wide(row, sizeof(std::uint32_t), all.base);
-  const Reg across = KernelBuilder::as(u32, k_.div(KernelBuilder::as(u32, position), kBlock));
-  return k_.mad_wide(k_.fma(k_.div(row, kBlock), p_.scales_per_row(), across), sizeof(std::uint32_t),
+  const Reg across = KernelBuilder::as(u32, k_.div(KernelBuilder::as(u32, position), kScaleBlock));
+  return k_.mad_wide(k_.fma(k_.div(row, kScaleBlock), p_.scales_per_row(), across), sizeof(std::uint32_t),
                      all.base);
 }
 
@@ -22,7 +22,7 @@ Reg Magnitudes::load(Reg row, Reg position) const {
 }
 
 Reg Magnitudes::is_first(Reg row, Reg position) const {
-  const auto begins = [&](Reg at, bool block) { return k_.eq(block ? k_.and_(at, kBlock - 1) : at, 0); };
+  const auto begins = [&](Reg at, bool block) { return k_.eq(block ? k_.and_(at, kScaleBlock - 1) : at, 0); };
   const bool blocks = p_.scales == Scales::block;
   const Reg first = begins(position, blocks);
   return p_.scales == Scales::row ? first : k_.and_(first, begins(row, blocks));
@@ -47,7 +47,7 @@ void Magnitudes::include_at(Reg address, Reg magnitude, Reg leads) const {
 /// Whether all slots of a thread are in one block.
 bool Magnitudes::slots_share(const kit::RowWindow& window) const {
   const int elements = window.slots() * window.stride();
-  return p_.scales != Scales::block || int{kBlock} % elements == 0;
+  return p_.scales != Scales::block || int{kScaleBlock} % elements == 0;
 }
 
 void Magnitudes::include(const kit::RowWindow& window, Reg row, const std::vector<Reg>& chunks,

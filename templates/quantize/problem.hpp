@@ -4,33 +4,23 @@
 #include <cstdint>
 #include <vector>
 
-#include "ptxloom/kit/narrow.hpp"
-#include "ptxloom/kit/scale_tiles.hpp"
-#include "ptxloom/kit/scaled_format.hpp"
+#include "ptxloom/kit/scaled_matrix.hpp"
 #include "ptxloom/plan.hpp"
 #include "ptxloom/space.hpp"
 
 // The problem as typed data.
 namespace ptxloom::quantize_kernel {
 
-/// Which elements share a scale.
-enum class Scales { tensor, row, group, block };
-inline constexpr std::uint32_t kBlock =
-    128;                               // rows and elements of a row that share a scale, with Scales::block
-std::string_view name(Scales scales);  ///< as the parameter `scales` spells it
+using kit::kScaleBlock;
+using kit::Scales;
 
-struct Problem {
-  std::uint32_t rows = 0, n = 0;
+/// Its scaled matrix is y.
+struct Problem : kit::ScaledMatrix {
   Type x;
-  const kit::ScaledFormat* format = nullptr;
-  Scales scales = Scales::row;
-  std::uint32_t group = 0;  // elements of a row that share a scale; of a row or of all: n
   bool scales_up = false;   // scales that are powers of two are rounded up
-  kit::NarrowPacking packing = kit::NarrowPacking::dense;
-  bool tiled_scales = false;  // in tiles of 128 rows and 4 scales
-  bool transposed = false;    // x has n rows of `rows` elements in memory
-  bool computed = false;      // the scale of the tensor is computed; else it is given
-  bool stochastic = false;    // elements are rounded at random
+  bool transposed = false;  // x has n rows of `rows` elements in memory
+  bool computed = false;    // the scale of the tensor is computed; else it is given
+  bool stochastic = false;  // elements are rounded at random
   std::uint64_t seed = 0;
   std::uint64_t pitch_x = 0, pitch_y = 0;  // in elements
 
@@ -57,13 +47,6 @@ struct Problem {
     return one_scale && format->element.bits == 8 && !transposed && !stochastic &&
            pitch_x % static_cast<std::uint64_t>(vector) == pitch_y % static_cast<std::uint64_t>(vector);
   }
-  /// Scales of a row of y.
-  std::uint32_t scales_per_row() const { return (n + group - 1) / group; }
-  /// What holds an element of y in memory: a byte, on average, if it is padded.
-  Type stored_element() const { return packing == kit::NarrowPacking::padded ? b8 : format->element; }
-  /// Rows of scales.
-  std::uint32_t scale_rows() const { return scales == Scales::block ? (rows + kBlock - 1) / kBlock : rows; }
-  kit::ScaleTiles tiles() const { return {rows, scales_per_row()}; }
 };
 
 /// The parameters of a problem, checked and complete. Throws Error(usage) for values that do not go together.

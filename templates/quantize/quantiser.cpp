@@ -115,8 +115,8 @@ void Quantiser::store_measured(Reg position, std::string_view name, Reg scale) c
   Reg index = k_.mov(u32, 0);
   if (p_.scales == Scales::row) index = row_;
   if (p_.scales == Scales::block)
-    index =
-        k_.fma(k_.div(row_, kBlock), p_.scales_per_row(), k_.div(KernelBuilder::as(u32, position), kBlock));
+    index = k_.fma(k_.div(row_, kScaleBlock), p_.scales_per_row(),
+                   k_.div(KernelBuilder::as(u32, position), kScaleBlock));
   k_.if_(stores, [&] { k_.store(in_.pointer(name)[index], scale); });
 }
 

@@ -25,12 +25,12 @@ std::vector<Rule> division_rules() {
           {"with scales=block lanes times vector must be 128",
            {"lanes", "vector"},
            [](const Target&, const Problem& p, const Config& c) {
-             return !p.whole_blocks() || c.lanes * c.vector == int{kBlock};
+             return !p.whole_blocks() || c.lanes * c.vector == int{kScaleBlock};
            }},
           {"with scales=block threads times elements must be 128 x 128",
            {"threads", "elements"},
            [](const Target&, const Problem& p, const Config& c) {
-             return !p.whole_blocks() || c.threads * c.elements == int{kBlock * kBlock};
+             return !p.whole_blocks() || c.threads * c.elements == int{kScaleBlock * kScaleBlock};
            }},
           {"with team=warp threads must be at most 256",
            {"team", "threads"},
@@ -67,7 +67,7 @@ std::vector<Rule> vector_rules() {
           {"lanes times vector must be at most 128 for scales of blocks of a transposed x",
            {"lanes", "vector"},
            [](const Target&, const Problem& p, const Config& c) {
-             return p.scales != Scales::block || !p.transposed || c.lanes * c.vector <= int{kBlock};
+             return p.scales != Scales::block || !p.transposed || c.lanes * c.vector <= int{kScaleBlock};
            }},
           {"elements must be at least vector",
            {"vector", "elements"},

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ptxloom/kit/scaled_matrix.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "ptxloom/error.hpp"
+
+namespace ptxloom::kit {
+namespace {
+
+constexpr std::uint64_t kMostElements = std::uint64_t{1} << 30;  // of a row: positions are 32-bit integers
+constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 46;
+constexpr const char* kDefaultGroup = "128";
+
+constexpr std::array<std::pair<std::string_view, Scales>, 4> kScales = {
+    {{"tensor", Scales::tensor}, {"row", Scales::row}, {"group", Scales::group}, {"block", Scales::block}}};
+
+std::uint64_t number(const Settings& words, std::string_view name) {
+  return std::stoull(words.find(name)->second);
+}
+
+Error bad_value(std::string_view template_name, const std::string& message, std::string hint) {
+  return Error(ErrorKind::usage, "bad-value", fmt::format("{}: {}", template_name, message), std::move(hint));
+}
+
+void complete_scales(Settings& words, std::string_view template_name, const ScaledFormat& format) {
+  if (format.block != 0) {
+    complete_only_value(words, template_name, "scales", "group");
+    complete_only_value(words, template_name, "group", std::to_string(format.block));
+  }
+  words.try_emplace("scales", "row");
+  if (words.at("scales") == "group") words.try_emplace("group", kDefaultGroup);
+  if (words.at("scales") != "group" && words.contains("group"))
+    throw bad_value(
+        template_name,
+        fmt::format("group={} cannot be used with scales={}", words.at("group"), words.at("scales")),
+        "leave it out, or use scales=group");
+}
+
+void check_layout(const Settings& words, std::string_view template_name, const ScaledFormat& format) {
+  if (words.at("packing") == "padded" && format.element.bits != 6)
+    throw bad_value(template_name, fmt::format("packing=padded cannot be used with format={}", format.name),
+                    "it is for elements of 6 bits: use packing=dense");
+  if (words.at("scale_layout") == "tiles" && format.scale.bits != 8)
+    throw bad_value(template_name,
+                    fmt::format("scale_layout=tiles cannot be used with format={}", format.name),
+                    "its scales are f32: tiles are for scales of 8 bits, those of MX and NV formats");
+}
+
+Scales scales_named(std::string_view name) {
+  return std::ranges::find(kScales, name, &std::pair<std::string_view, Scales>::first)->second;
+}
+
+NarrowPacking packing_of(const Settings& words) {
+  return words.at("packing") == "padded" ? NarrowPacking::padded : NarrowPacking::dense;
+}
+
+}  // namespace
+
+std::string_view name(Scales scales) {
+  return std::ranges::find(kScales, scales, &std::pair<std::string_view, Scales>::second)->first;
+}
+
+ScaledMatrix::ScaledMatrix(const Settings& words)
+    : rows(static_cast<std::uint32_t>(number(words, "rows"))),
+      n(static_cast<std::uint32_t>(number(words, "n"))),
+      format(find_scaled_format(words.at("format"))),
+      scales(scales_named(words.at("scales"))),
+      group(words.contains("group") ? static_cast<std::uint32_t>(number(words, "group")) : n),
+      packing(packing_of(words)),
+      tiled_scales(words.at("scale_layout") == "tiles") {
+  if (scales == Scales::block) group = kScaleBlock;
+}
+
+void complete_scaled_matrix(Settings& words, std::string_view template_name) {
+  const ScaledFormat& format = *find_scaled_format(words.at("format"));
+  complete_scales(words, template_name, format);
+  check_layout(words, template_name, format);
+}
+
+void complete_only_value(Settings& words, std::string_view template_name, const std::string& name,
+                         const std::string& value) {
+  const auto [word, added] = words.try_emplace(name, value);
+  if (!added && word->second != value)
+    throw bad_value(
+        template_name,
+        fmt::format("{}={} cannot be used with format={}", name, word->second, words.at("format")),
+        fmt::format("leave it out, or use {}={}", name, value));
+}
+
+NarrowUnit pitch_unit(const Settings& words) {
+  return narrow_unit(find_scaled_format(words.at("format"))->element, packing_of(words));
+}
+
+void check_scaled_size(const Settings& words, std::string_view template_name, std::uint64_t rows,
+                       const std::string& pitch) {
+  if (number(words, "n") > kMostElements)
+    throw Error(ErrorKind::usage, "shape-too-large", fmt::format("{}: n={}", template_name, words.at("n")),
+                "a row can have at most 2^30 elements");
+  if (rows > kMostBytes / sizeof(float) / number(words, pitch))
+    throw Error(ErrorKind::usage, "shape-too-large",
+                fmt::format("{}: {} rows with {}={}", template_name, rows, pitch, words.at(pitch)),
+                "a matrix can have at most 2^44 elements, padding included");
+}
+
+}  // namespace ptxloom::kit
