@@ -130,9 +130,13 @@ struct Launch {
   /// thread blocks of the cluster stop and the rest runs, or the whole launch ends if thread blocks
   /// communicate. `run` then throws for neither. Null: `run` throws at the first.
   Findings* findings = nullptr;
-  /// The order in which warps and clusters run: 0 is the fixed one, any other number is the seed of a random
-  /// one, in which turns are short. Only one host thread is then used.
-  std::uint64_t schedule = 0;
+  /// The order in which warps and clusters run. In a random one turns are short, warps are delayed, and
+  /// copies that mbarriers count complete at any time. Only one host thread is used, unless it is the fixed
+  /// order.
+  Schedule schedule = {};
+  /// Collects schedules that reverse what only the schedule ordered. Only one host thread is then used. Needs
+  /// `findings`.
+  Reversals* reversals = nullptr;
   /// Called for every step. Thread blocks then run one after the other.
   Trace trace = {};
   /// Whether to trace a warp; empty: all are traced.
@@ -171,7 +175,8 @@ struct Observer {
   bool judge = true;                      ///< as Launch::judge
   bool arithmetic = false;                ///< as Launch::arithmetic
   Findings* findings = nullptr;           ///< as Launch::findings
-  std::uint64_t schedule = 0;             ///< as Launch::schedule
+  Schedule schedule = {};                 ///< as Launch::schedule
+  Reversals* reversals = nullptr;         ///< as Launch::reversals
   std::uint64_t step_limit = kStepLimit;  ///< as Launch::step_limit
   Print print = {};                       ///< as Launch::print
 };

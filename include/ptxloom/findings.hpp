@@ -10,6 +10,8 @@
 #include <tuple>
 #include <vector>
 
+#include "ptxloom/schedule.hpp"
+
 /// \file
 /// What the executor's judge finds in a launch that does not stop at the first fault.
 namespace [[gnu::visibility("default")]] ptxloom {
@@ -29,16 +31,16 @@ struct Site {
 
 /// A misuse, at one pair of instructions.
 struct Finding {
-  std::string code;            ///< stable: docs/findings.md explains each
-  std::string what;            ///< what is wrong
-  std::string hint;            ///< what to add or change
-  std::string kernel;          ///< name of the entry
-  Site at;                     ///< the instruction at which it shows
-  std::optional<Site> other;   ///< the instruction that it conflicts with, or where the value comes from
-  std::string address;         ///< "shared + 0x40" or "buffer 2 + 0x40"; empty if it is not about memory
-  std::uint64_t count = 1;     ///< how often the pair shows
-  bool fatal = false;          ///< the thread block could not go on
-  std::uint64_t schedule = 0;  ///< Launch::schedule of the run that `at` and `other` are from
+  std::string code;           ///< stable: docs/findings.md explains each
+  std::string what;           ///< what is wrong
+  std::string hint;           ///< what to add or change
+  std::string kernel;         ///< name of the entry
+  Site at;                    ///< the instruction at which it shows
+  std::optional<Site> other;  ///< the instruction that it conflicts with, or where the value comes from
+  std::string address;        ///< "shared + 0x40" or "buffer 2 + 0x40"; empty if it is not about memory
+  std::uint64_t count = 1;    ///< how often the pair shows
+  bool fatal = false;         ///< the thread block could not go on
+  Schedule schedule = {};     ///< Launch::schedule of the run that `at` and `other` are from
 };
 
 /// The findings of one or more launches, one for each code and pair of instructions. Thread-safe.

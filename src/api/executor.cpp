@@ -139,6 +139,7 @@ class HostKernel : public Loaded {
                   .arithmetic = observer.arithmetic,
                   .findings = observer.findings,
                   .schedule = observer.schedule,
+                  .reversals = observer.reversals,
                   .trace = observer.trace,
                   .traced = observer.traced,
                   .print = observer.print},

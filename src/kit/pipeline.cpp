@@ -5,6 +5,7 @@
 
 #include "kit/integers.hpp"
 #include "ptxloom/error.hpp"
+#include "ptxloom/kit/tma.hpp"
 
 namespace ptxloom::kit {
 namespace {
@@ -13,8 +14,8 @@ constexpr int kBarrierBytes = 8, kMostSharing = 16;
 
 }  // namespace
 
-Pipeline::Pipeline(KernelBuilder& k, int stages, Reg barriers, int sharing)
-    : k_(k), stages_(stages), sharing_(sharing), barriers_(barriers) {
+Pipeline::Pipeline(KernelBuilder& k, int stages, Reg barriers, int sharing, StageReads reads)
+    : k_(k), stages_(stages), sharing_(sharing), reads_(reads), barriers_(barriers) {
   if (stages < 1 || !power_of_two(sharing) || sharing > kMostSharing)
     throw Error(ErrorKind::usage, "bad-pipeline",
                 fmt::format("a pipeline of {} stages that {} thread blocks share", stages, sharing),
@@ -73,6 +74,7 @@ void Pipeline::expect(Reg full, int bytes) {
 void Pipeline::arrive(Reg full) { k_.emit("mbarrier.arrive.shared::cta.b64", Arg::sink(), k_.at(full)); }
 
 void Pipeline::release(Reg empty) {
+  if (reads_ == StageReads::loads) fence_for_bulk(k_);
   k_.emit("mbarrier.arrive.shared::cta.b64", Arg::sink(), k_.at(empty));
   // Relaxed: the reads are complete, and a release would wait for all earlier writes of the thread.
   for (const Reg& other : others_) {

@@ -150,13 +150,15 @@ TEST_CASE("the schedule that a finding names repeats it") {
   const ToolResult tried = run({"--schedules", "40", "--seed", "7", "--format", "json"});
   const auto findings = nlohmann::json::parse(tried.out)["findings"];
   REQUIRE(findings.size() == 1);
-  const std::string schedule = findings[0]["schedule"].dump();
-  CHECK(schedule != "0");
+  CHECK(check_schema(nlohmann::json::parse(tried.out), read_schema("sanitize")) == "");
+  const std::string schedule = findings[0]["schedule"].dump() + "/" + findings[0].value("delays", "");
+  CHECK(schedule.starts_with("0/0.0@"));
   const ToolResult repeated = run({"--schedule", schedule, "--seed", "7"});
   CHECK(repeated.code == 1);
   CHECK_THAT(repeated.out, ContainsSubstring("--seed 7 --schedule " + schedule + " repeats it"));
   CHECK(run({"--schedule", schedule, "--schedules", "2"}).code == 2);
-  CHECK(run({"--schedule", "first"}).code == 2);
+  for (const char* bad : {"first", "", "0/", "0/0.1@2", "0/0.1@2-", "0/0.1@2-0.1@x", "0/0.1@2-copies2", "-1"})
+    CHECK(run({"--schedule", bad}).code == 2);
 }
 
 TEST_CASE("sanitize --format sarif has the level of each code, and explains it") {

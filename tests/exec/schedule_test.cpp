@@ -149,4 +149,37 @@ TEST_CASE("a grid that spins forever meets the step limit") {
   CHECK(fault_of(run_it).code == "step-limit");
 }
 
+TEST_CASE("a thread that spins on a word that nobody changes is a deadlock, if its registers stay the same") {
+  const auto code_of = [](const std::string& counts) {
+    const Program program =
+        program_of(kOutIn, kHead + "mov.u32 %y, 0; l: ld.volatile.global.u32 %x, [%in]; " + counts +
+                               "setp.eq.u32 %p, %x, 0; @%p bra l;");
+    Findings findings;
+    run<std::uint32_t>(program, 1, 1, Words{0}, Launch{.step_limit = 100'000, .findings = &findings});
+    REQUIRE(findings.all().size() == 1);
+    return findings.all().front().code;
+  };
+  CHECK(code_of("") == "spin-deadlock");
+  CHECK(code_of("add.u32 %y, %y, 1; ") == "step-limit");
+}
+
+TEST_CASE("thread blocks that wait for more than are resident never go on") {
+  // 200,000 bytes of shared memory let an SM of sm_90a hold one.
+  const Program program = program_of(
+      kOutIn, kHead +
+                  "atom.global.add.u32 %x, [%in], 1; l: ld.acquire.gpu.global.u32 %x, [%in]; setp.lt.u32 "
+                  "%p, %x, %n; @%p bra l;");
+  const auto findings_of = [&](std::uint32_t blocks) {
+    Findings findings;
+    run<std::uint32_t>(program, 1, 1, Words{0},
+                       Launch{.grid = {blocks, 1, 1}, .shared_bytes = 200'000, .findings = &findings});
+    return findings.all();
+  };
+  CHECK(findings_of(132).empty());
+  const auto findings = findings_of(133);
+  REQUIRE(findings.size() == 1);
+  CHECK(findings[0].code == "spin-deadlock");
+  CHECK(findings[0].what.find("1 of 133 clusters have not started") != std::string::npos);
+}
+
 }  // namespace ptxloom::exec::test::schedule_test

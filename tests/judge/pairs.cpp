@@ -52,6 +52,7 @@ void set_launch(Pair& pair, const std::string& word) {
   if (name == "block") pair.block = value;
   if (name == "cluster") pair.cluster = pair.grid = value;
   if (name == "smem") pair.dynamic_shared = value;
+  if (name == "orders") pair.orders = value;
 }
 
 Pair begun(const std::string& file, const std::string& line) {

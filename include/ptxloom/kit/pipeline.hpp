@@ -28,12 +28,19 @@
 namespace [[gnu::visibility("default")]] ptxloom {
 namespace kit {
 
+/// How consumers read the stages.
+enum class StageReads {
+  loads,  ///< by ld.shared, ldmatrix or the like, if only a part of a stage
+  wgmma,  ///< by wgmma alone, or no asynchronous copies fill the stages
+};
+
 /// The mbarriers of a pipeline, and what producers and consumers do with them.
 class Pipeline {
  public:
-  /// `barriers`: address (u32) in shared memory of bytes(stages) bytes, a multiple of 8. Throws Error(usage,
-  /// "bad-pipeline") without a stage, or if `sharing` is no power of two up to 16.
-  Pipeline(KernelBuilder& k, int stages, Reg barriers, int sharing = 1);
+  /// `barriers`: address (u32) in shared memory of bytes(stages) bytes, a multiple of 8. Stages that threads
+  /// read by loads are released behind a proxy fence, since copies write them through the async proxy. Throws
+  /// Error(usage, "bad-pipeline") without a stage, or if `sharing` is no power of two up to 16.
+  Pipeline(KernelBuilder& k, int stages, Reg barriers, int sharing = 1, StageReads reads = StageReads::loads);
   /// Bytes of shared memory for the barriers.
   static int bytes(int stages) { return 2 * 8 * stages; }
 
@@ -77,8 +84,9 @@ class Pipeline {
   void expect(Reg full, int bytes);
   /// A producer arrives that has written to the stage itself.
   void arrive(Reg full);
-  /// A consumer, or one thread on behalf of several, has read the stage. In a cluster the other thread blocks
-  /// learn it without ordering: what the thread has written is not visible to them.
+  /// A consumer, or one thread on behalf of several that it has met at a barrier, has read the stage. In a
+  /// cluster the other thread blocks learn it without ordering: what the thread has written is not visible to
+  /// them.
   void release(Reg empty);
   /// Called by the producer after its last stage: waits until all stages have been released. Consumers of
   /// another thread block arrive in this one's shared memory, so it must not exit earlier.
@@ -87,6 +95,7 @@ class Pipeline {
  private:
   KernelBuilder& k_;
   int stages_, sharing_;
+  StageReads reads_;
   Reg barriers_;
   std::vector<Reg> others_;  // ranks of the other thread blocks
 };

@@ -44,7 +44,8 @@ void bulk_load(KernelBuilder& k, Address to, Address from, Arg bytes, Reg barrie
 /// Consecutive bytes of shared memory, to the global address `to`.
 void bulk_store(KernelBuilder& k, Address to, Address from, Arg bytes);
 
-/// Makes what this thread has written to shared memory visible to bulk stores.
+/// Makes what this thread has written to shared memory visible to bulk stores, and orders what it has read
+/// there before bulk loads.
 void fence_for_bulk(KernelBuilder& k);
 /// Closes a group: the stores that this thread has issued since the last one, possibly none.
 void bulk_commit(KernelBuilder& k);

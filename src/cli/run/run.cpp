@@ -180,6 +180,7 @@ exec::Observer make_observer(const RunFlags& flags, exec::Stats& stats) {
           .arithmetic = flags.arithmetic,
           .findings = flags.findings,
           .schedule = flags.schedule,
+          .reversals = flags.reversals,
           .step_limit = flags.step_limit.value_or(exec::kStepLimit),
           .print = flags.json ? &print_to_stderr : flags.print};
 }

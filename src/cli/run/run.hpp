@@ -29,8 +29,9 @@ struct RunFlags {
   std::string trace;  ///< which warps; "all"; empty: none
   bool must_hit = false;
   bool stats = false, json = false, no_judge = false;
-  bool arithmetic = false;             ///< of `sanitize`: as exec::Launch::arithmetic
-  std::uint64_t schedule = 0;          ///< of the executor
+  bool arithmetic = false;       ///< of `sanitize`: as exec::Launch::arithmetic
+  exec::Schedule schedule = {};  ///< of the executor
+  exec::Reversals* reversals = nullptr;
   exec::Print print = {};              ///< where threads print to; empty: stdout
   exec::Findings* findings = nullptr;  ///< of `sanitize`, which prints them instead of the report
 };

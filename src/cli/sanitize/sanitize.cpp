@@ -28,7 +28,7 @@ struct SanitizeFlags {
   std::string format = "text";
   std::string docs_url;
   std::uint64_t schedules = 1;
-  std::optional<std::uint64_t> schedule;  ///< this one alone
+  std::optional<exec::Schedule> schedule;  ///< this one alone
 };
 
 /// A finding that is allowed: of this code, at this line of the PTX on either side.
@@ -107,11 +107,32 @@ std::string format_report(const SanitizeReport& report, const std::string& forma
   return format == "sarif" ? sanitize_sarif(report) : sanitize_text(report);
 }
 
-/// The seed of the schedule number `index`; never 0, which is the fixed order.
-std::uint64_t schedule_of(std::uint64_t seed, std::uint64_t index) {
+/// The seed of the random schedule number `index`; never 0, which is the fixed order.
+std::uint64_t random_schedule(std::uint64_t seed, std::uint64_t index) {
   const std::uint64_t mixed = seed * 0x9e37'79b9'7f4a'7c15 + index;
   return mixed == 0 ? ~std::uint64_t{0} : mixed;
 }
+
+/// The schedules of a command: the fixed order, then in turn one that reverses what earlier ones have seen,
+/// and a random one.
+class Schedules {
+ public:
+  explicit Schedules(const SanitizeFlags& flags) : flags_(&flags) {}
+  /// That of run number `index`.
+  exec::Schedule of(std::uint64_t index) {
+    if (flags_->schedule) return *flags_->schedule;
+    if (index == 0) return {};
+    if (index % 2 != 0)
+      if (const auto reversed = reversals_.next()) return *reversed;
+    return random_schedule(flags_->run.seed, index);
+  }
+  /// Null if there is only one.
+  exec::Reversals* reversals() { return flags_->schedules == 1 ? nullptr : &reversals_; }
+
+ private:
+  const SanitizeFlags* flags_;
+  exec::Reversals reversals_;
+};
 
 int run_sanitize(const Tool& tool, const SanitizeFlags& flags) {
   std::vector<Allowed> allowed;
@@ -123,8 +144,10 @@ int run_sanitize(const Tool& tool, const SanitizeFlags& flags) {
   run.device = "cpu";
   run.findings = &collected;
   if (flags.format != "text") run.print = &print_to_stderr;
+  Schedules schedules(flags);
+  run.reversals = schedules.reversals();
   for (std::uint64_t i = 0; i < flags.schedules; ++i) {
-    run.schedule = flags.schedule ? *flags.schedule : i == 0 ? 0 : schedule_of(run.seed, i);
+    run.schedule = schedules.of(i);
     if (i != 0) run.print = [](const exec::Printed&) {};  // once is enough
     run_what(tool, run);
   }
@@ -163,18 +186,18 @@ void add_sanitize(Tool& tool) {
         app.add_option("--fail-on", flags.fail_on,
                        "which findings make the exit code 1: any (default), none, or these codes")
             ->type_name("any|none|CODE,...");
-        add_number(app, "--schedules", flags.schedules, 1, 1'000'000,
-                   "run the kernel this often, each time with another order of warps and thread blocks; "
-                   "--seed repeats them");
+        add_number(
+            app, "--schedules", flags.schedules, 1, 1'000'000,
+            "run the kernel this often, each time with another order of warps and thread blocks: random "
+            "ones, and ones that reverse what only the order of an earlier run made the first; --seed "
+            "repeats them");
         app.add_flag("--arithmetic", flags.run.arithmetic,
                      "also report where NaN, infinities, overflow in conversions and underflow begin");
         app.add_option_function<std::string>(
                "--schedule",
-               [&flags](const std::string& text) {
-                 flags.schedule = parse_number<std::uint64_t>("--schedule", text, 0, UINT64_MAX);
-               },
+               [&flags](const std::string& text) { flags.schedule = exec::parse_schedule(text); },
                "run it once, in this order, which a finding names; needs the same --seed")
-            ->type_name("N")
+            ->type_name("X")
             ->excludes("--schedules");
         app.add_option(
                "--format", flags.format,

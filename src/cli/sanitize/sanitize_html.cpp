@@ -92,7 +92,8 @@ std::string finding_html(const std::string& what, const Finding& finding, bool w
   html += fmt::format("</div>\n<p class=\"facts\">kernel {}", escape_html(finding.kernel));
   if (!finding.address.empty()) html += fmt::format(" &middot; address {}", escape_html(finding.address));
   html += fmt::format(" &middot; {} time{}", finding.count, finding.count == 1 ? "" : "s");
-  if (finding.schedule != 0) html += fmt::format(" &middot; schedule {:#x}", finding.schedule);
+  if (!finding.schedule.is_fixed())
+    html += fmt::format(" &middot; schedule {}", exec::to_string(finding.schedule));
   if (finding.fatal) html += " &middot; the thread block could not go on";
   return html + "</p></article>\n";
 }

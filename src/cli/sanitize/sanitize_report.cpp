@@ -21,9 +21,9 @@ std::string finding_text(const std::string& what, std::uint64_t seed, const Find
   if (!finding.address.empty()) text += fmt::format("  address {}\n", finding.address);
   text += fmt::format("  {}\n", in_tool_words(finding.hint));
   if (finding.count > 1) text += fmt::format("  {} times\n", finding.count);
-  if (finding.schedule != 0)
-    text +=
-        fmt::format("  in one order of warps: --seed {} --schedule {} repeats it\n", seed, finding.schedule);
+  if (!finding.schedule.is_fixed())
+    text += fmt::format("  in one order of warps: --seed {} --schedule {} repeats it\n", seed,
+                        exec::to_string(finding.schedule));
   if (finding.fatal) text += "  the thread block could not go on\n";
   return text;
 }
@@ -38,10 +38,18 @@ Json site_json(const Site& site) {
 }
 
 Json finding_json(const Finding& finding) {
-  Json json = {
-      {"code", finding.code},         {"message", finding.what},    {"hint", in_tool_words(finding.hint)},
-      {"kernel", finding.kernel},     {"count", finding.count},     {"fatal", finding.fatal},
-      {"schedule", finding.schedule}, {"at", site_json(finding.at)}};
+  Json json = {{"code", finding.code},
+               {"message", finding.what},
+               {"hint", in_tool_words(finding.hint)},
+               {"kernel", finding.kernel},
+               {"count", finding.count},
+               {"fatal", finding.fatal},
+               {"schedule", finding.schedule.seed},
+               {"at", site_json(finding.at)}};
+  if (!finding.schedule.delays.empty()) {
+    const std::string text = exec::to_string(finding.schedule);
+    json["delays"] = text.substr(text.find('/') + 1);
+  }
   if (finding.other) json["other"] = site_json(*finding.other);
   if (!finding.address.empty()) json["address"] = finding.address;
   return json;

@@ -39,6 +39,19 @@ void Mbarriers::finish() {
   }
 }
 
+void Mbarriers::hurry(const std::function<bool()>& picks) {
+  for (auto& [offset, barrier] : barriers_) {
+    const std::vector<Due> due = std::exchange(barrier.due, {});
+    for (const Due& each : due) {
+      if (picks()) {
+        each.happen();
+      } else {
+        barrier.due.push_back(each);
+      }
+    }
+  }
+}
+
 void Mbarriers::init(const Actor& actor, std::uint32_t offset, std::uint32_t count) {
   if (count == 0 || count > kMostArrivals) {
     fault(actor, "mbarrier-count", fmt::format("an mbarrier that expects {} arrivals", count),

@@ -28,6 +28,7 @@ class Mbarriers final : public State {
   void reset() override { barriers_.clear(); }
   /// A fault if a copy is still in flight.
   void finish() override;
+  void hurry(const std::function<bool()>& picks) override;
 
   void init(const Actor& actor, std::uint32_t offset, std::uint32_t count);
   void invalidate(const Actor& actor, std::uint32_t offset);
@@ -53,6 +54,8 @@ class Mbarriers final : public State {
   /// Whether the phase of a state, or of a parity, is complete. `relaxed`: that orders no memory accesses.
   bool test_state(const Actor& actor, std::uint32_t offset, std::uint64_t state, bool relaxed);
   bool test_parity(const Actor& actor, std::uint32_t offset, std::uint32_t parity, bool relaxed);
+  /// Whether something is deferred.
+  bool counts_copies(std::uint32_t offset) const { return !barriers_.at(offset).due.empty(); }
   /// A thread has found the phase incomplete: runs what was deferred.
   void looked_in_vain(std::uint32_t offset);
   static std::uint32_t pending_of(const Actor& actor, std::uint64_t state);

@@ -75,11 +75,12 @@ std::uint64_t value_of(const Actor& actor, int operand) {
 
 // Calls f(actor, use, place, barriers) for each lane, lowest first.
 template <class F>
-void for_barriers(Warp& warp, const Operation& op, Mask mask, F f) {
+void for_barriers(Warp& warp, const Operation& op, Mask mask, F f, bool changes = true) {
   const auto& use = op.plan_as<BarrierUse>();
   for (Mask rest = mask; rest != 0; rest &= rest - 1) {
     const Actor actor{&warp, &op, std::countr_zero(rest)};
     const SharedPlace place = place_of(actor, use);
+    if (Judge* judge = warp.judge()) judge->uses(actor, place.data, changes, false);
     f(actor, use, place, place.block->state<Mbarriers>());
   }
 }
@@ -142,22 +143,27 @@ void run_copies_arrive(Warp& warp, const Operation& op, Mask mask) {
 void run_wait(Warp& warp, const Operation& op, Mask mask) {
   Mask complete = 0;
   std::array<SharedPlace, kLanes> places;
-  for_barriers(warp, op, mask,
-               [&](const Actor& actor, const BarrierUse& use, const SharedPlace& at, Mbarriers& barriers) {
-                 const std::uint64_t state = value_of(actor, use.state);
-                 const bool is_complete =
-                     use.parity ? barriers.test_parity(actor, at.offset, static_cast<std::uint32_t>(state),
-                                                       use.relaxed)
-                                : barriers.test_state(actor, at.offset, state, use.relaxed);
-                 complete |= Mask{is_complete} << actor.lane;
-                 places[static_cast<std::size_t>(actor.lane)] = at;
-               });
+  for_barriers(
+      warp, op, mask,
+      [&](const Actor& actor, const BarrierUse& use, const SharedPlace& at, Mbarriers& barriers) {
+        const std::uint64_t state = value_of(actor, use.state);
+        const bool is_complete =
+            use.parity
+                ? barriers.test_parity(actor, at.offset, static_cast<std::uint32_t>(state), use.relaxed)
+                : barriers.test_state(actor, at.offset, state, use.relaxed);
+        complete |= Mask{is_complete} << actor.lane;
+        places[static_cast<std::size_t>(actor.lane)] = at;
+      },
+      false);
   Lanes<bool>(warp.registers(), op.slots[0]).set(mask, complete);
   const Mask vain = mask & ~complete;
   if (vain == 0) return warp.looked_well();
   for_lanes(vain, [&](int lane) {
     const SharedPlace& at = places[static_cast<std::size_t>(lane)];
-    at.block->state<Mbarriers>().looked_in_vain(at.offset);
+    auto& barriers = at.block->state<Mbarriers>();
+    Judge* const judge = warp.judge();
+    if (judge != nullptr && barriers.counts_copies(at.offset)) judge->tests_too_early({&warp, &op, lane});
+    barriers.looked_in_vain(at.offset);
   });
   const SharedPlace& first = places[static_cast<std::size_t>(std::countr_zero(vain))];
   warp.yield(op, vain, kWait, [&barriers = first.block->state<Mbarriers>(), offset = first.offset] {

@@ -17,12 +17,29 @@ namespace ptxloom::exec {
 
 void RegisterLimits::reset() {
   counts_.clear();
+  executed_.clear();
   registers_.clear();
   largest_ = {};
   most_ = 0;
 }
 
+// One that runs ahead of the others has not synchronised with them.
+void RegisterLimits::check_row(Warp& warp, const Operation& op) {
+  executed_.resize(block_->warps().size());
+  const std::size_t first = warp.index() / kWarps * kWarps;
+  const int mine = executed_[warp.index()]++;
+  for (std::size_t i = first; i < std::min<std::size_t>(first + kWarps, executed_.size()); ++i) {
+    if (executed_[i] >= mine) continue;
+    return exec::report({&warp, &op, 0}, {.code = "setmaxnreg-warpgroup"},
+                        "let the warps of the warpgroup meet at a barrier between two setmaxnreg", [&] {
+                          return fmt::format(
+                              "warp {} of its warpgroup has not executed the setmaxnreg before this one", i);
+                        });
+  }
+}
+
 void RegisterLimits::note(Warp& warp, const Operation& op, std::uint32_t registers) {
+  check_row(warp, op);
   Count& count = counts_[{&op, warp.index() / kWarps}];
   ++count.executed[warp.index() % kWarps];
   count.warp = &warp;

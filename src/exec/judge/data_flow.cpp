@@ -29,7 +29,8 @@ class Reader {
   void add(const ir::Operand& operand, int bits, std::vector<FlowPiece>& pieces) const {
     using Kind = ir::Operand::Kind;
     if (operand.kind == Kind::vector) {
-      for (const ir::Operand& element : function_.elements_of(operand)) add(element, bits, pieces);
+      const int element_bits = std::min(bits, bits_of_elements(operand));
+      for (const ir::Operand& element : function_.elements_of(operand)) add(element, element_bits, pieces);
     } else if (operand.kind == Kind::reg || operand.kind == Kind::address) {
       add_register(operand, bits, pieces);
     } else {
@@ -40,6 +41,15 @@ class Reader {
   }
 
  private:
+  /// A sink takes the place of a register as large as the others of its vector.
+  int bits_of_elements(const ir::Operand& vector) const {
+    int bits = 0;
+    for (const ir::Operand& element : function_.elements_of(vector))
+      if (element.kind == ir::Operand::Kind::reg)
+        bits = std::max<int>(bits, function_.registers[element.index].type.bits);
+    return bits == 0 ? kWhole : bits;
+  }
+
   void add_register(const ir::Operand& operand, int read, std::vector<FlowPiece>& pieces) const {
     const ir::RegisterDecl& reg = function_.registers[operand.index];
     Slot slot = slots_[operand.index];

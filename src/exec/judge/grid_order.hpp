@@ -3,13 +3,16 @@
 
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "exec/judge/horizon.hpp"
 
 // What the clusters of a grid know of each other, through strong accesses to words of global memory. A word
-// keeps all that was ever published at it. Used by one host thread.
+// keeps all that was published at it since a thread that had not published stored to it. Used by one host
+// thread.
 //
 // What is known is a tree with a leaf for each cluster, and is never changed: two trees share what they have
 // in common, and are joined by what they have not. A word that all clusters of a grid publish at thus costs
@@ -36,11 +39,18 @@ class GridOrder {
   struct Word {
     Known seen;
     Known fenced;  ///< of that, what is visible to asynchronous copies too (fence.proxy.async)
+    std::set<std::pair<std::uint64_t, Party>> by = {};  ///< who published: cluster and party
   };
-  void publish(const void* word, const Word& more) {
+  void publish(const void* word, std::uint64_t cluster, Party party, const Word& more) {
     Word& at = words_[word];
+    at.by.emplace(cluster, party);
     join(at.seen, more.seen);
     join(at.fenced, more.fenced);
+  }
+  /// A store ends what others published.
+  void store(const void* word, std::uint64_t cluster, Party party) {
+    const auto found = words_.find(word);
+    if (found != words_.end() && !found->second.by.contains({cluster, party})) words_.erase(found);
   }
   const Word* at(const void* word) const {
     const auto found = words_.find(word);

@@ -7,6 +7,7 @@
 #include <bit>
 
 #include "exec/machine/cluster.hpp"
+#include "exec/machine/work.hpp"
 
 namespace ptxloom::exec {
 
@@ -18,6 +19,8 @@ Judge::Judge(Cluster& cluster)
       operands_(cluster, races_.order()),
       tensor_maps_(cluster, races_.order(), global_) {
   if (cluster.grid().launch().arithmetic) arithmetic_ = std::make_unique<Arithmetic>(cluster);
+  if (cluster.grid().launch().reversals != nullptr || cluster.work().delays().any())
+    pairs_ = std::make_unique<ReversiblePairs>(cluster, races_.order());
 }
 
 void Judge::start() {
@@ -25,6 +28,7 @@ void Judge::start() {
   global_.start(cluster_->grid().log());
   undefined_.start();
   if (arithmetic_) arithmetic_->start();
+  if (pairs_) pairs_->start(cluster_->grid().uses());
   const auto& blocks = cluster_->blocks();
   wgmma_.start(blocks.size() * blocks.front().warps().size());
   operands_.start();
@@ -80,12 +84,14 @@ Who Judge::live_lanes(const Warp& warp, Mask lanes, Party party) {
   return {.party = party, .lanes = lanes, .live = warp.flow().live()};
 }
 
-// `most`: beyond it nobody reaches the word.
-void Judge::order_by(const Actor& actor, const void* word, const Reach& reach, Scope most) {
+// Beyond the cluster nobody reaches a word that is not in global memory.
+void Judge::order_by(const Actor& actor, const void* word, const Reach& reach, bool global) {
   if (reach.manner != Manner::strong && reach.manner != Manner::ordering) return;
+  uses(actor, word, reach.access == Access::write, global);
   const Who one = who(*actor.warp, lane_bit(actor.lane));
-  const Scope scope = std::min(reach.scope, most);
+  const Scope scope = std::min(reach.scope, global ? Scope::gpu : Scope::cluster);
   if (reach.access == Access::read || reach.updates) order().acquire(one, word, !reach.acquires, scope);
+  if (reach.access == Access::write && !reach.updates) order().store(one, word);
   if (reach.access == Access::write) order().release(one, word, !reach.releases, scope);
 }
 
@@ -102,7 +108,7 @@ void Judge::access(const Actor& actor, const SharedPlace& place, const Reach& re
     reach.access == Access::read ? undefined_.read(actor, place, reach.bytes)
                                  : undefined_.write(actor, place, reach.bytes);
   }
-  order_by(actor, place.data, reach, Scope::cluster);
+  order_by(actor, place.data, reach, false);
 }
 
 void Judge::access(const Actor& actor, const std::byte* memory, const Reach& reach) {
@@ -110,7 +116,7 @@ void Judge::access(const Actor& actor, const std::byte* memory, const Reach& rea
   if (reach.access == Access::write) undefined_.write_global(actor, memory, reach);
   if (reach.access == Access::read) undefined_.read_global(actor, memory, reach.bytes);
   if (global_.on() && reach.manner != Manner::apart) global_.access(actor, memory, reach);
-  order_by(actor, memory, reach, Scope::gpu);
+  order_by(actor, memory, reach, true);
 }
 
 void Judge::lost(Warp& warp, const Operation& op, Mask lanes, const Pointers& to) {

@@ -10,6 +10,7 @@
 #include "exec/judge/arithmetic.hpp"
 #include "exec/judge/global_races.hpp"
 #include "exec/judge/races.hpp"
+#include "exec/judge/reversible.hpp"
 #include "exec/judge/tensor_maps.hpp"
 #include "exec/judge/undefined.hpp"
 #include "exec/judge/wgmma_operands.hpp"
@@ -51,6 +52,15 @@ class Judge {
   }
   /// Lanes whose stored values were overwritten by other lanes of the same instruction.
   void lost(Warp& warp, const Operation& op, Mask lanes, const Pointers& to);
+
+  /// Before a lane uses a word or an mbarrier by which threads may synchronise, in global or shared memory.
+  void uses(const Actor& actor, const void* place, bool changes, bool global) {
+    if (pairs_) pairs_->uses(actor, place, changes, global);
+  }
+  /// A lane tests an mbarrier in vain that counts copies in flight.
+  void tests_too_early(const Actor& actor) {
+    if (pairs_) pairs_->tests_too_early(actor);
+  }
 
   /// The undefined bits of a warp's registers, and of shared memory, in the same layout; null for other
   /// memory. Matrix instructions move them themselves.
@@ -165,7 +175,7 @@ class Judge {
   static Who live_lanes(const Warp& warp, Mask lanes, Party party);
   Who who(const Warp& warp, Mask lanes) const { return live_lanes(warp, lanes, party_of(warp)); }
   void check_divisor(Warp& warp, const Operation& op, const FlowPiece& divisor, Mask lanes);
-  void order_by(const Actor& actor, const void* word, const Reach& reach, Scope most);
+  void order_by(const Actor& actor, const void* word, const Reach& reach, bool global);
 
   Cluster* cluster_;
   Races races_;
@@ -175,6 +185,7 @@ class Judge {
   WgmmaOperands operands_;
   TensorMaps tensor_maps_;
   std::unique_ptr<Arithmetic> arithmetic_;  // null unless the launch asks for it
+  std::unique_ptr<ReversiblePairs> pairs_;  // the same, or has delays
 };
 
 }  // namespace ptxloom::exec

@@ -108,6 +108,12 @@ bool Order::knows_opening(const Who& who, const void* place) const {
 
 void Order::exit(const Who& who) { publish(who, exited_); }
 
+void Order::store(const Who& who, const void* word) {
+  if (const auto at = words_.find(word); at != words_.end() && !at->second.by.contains(who.party))
+    words_.erase(at);
+  if (grid_ != nullptr) grid_->store(word, cluster_, who.party);
+}
+
 void Order::release(const Who& who, const void* word, bool relaxed, Scope scope) {
   if (relaxed && !fences_) return;
   Past published;
@@ -119,13 +125,14 @@ void Order::release(const Who& who, const void* word, bool relaxed, Scope scope)
     return published;
   };
   Word& at = words_[word];
+  at.by.insert(who.party);
   at.by_block.resize(blocks_);
   at.by_block[who.party / warps_].join(for_scope(Scope::cta));
   if (blocks_ > 1 && scope >= Scope::cluster) at.cluster.join(for_scope(Scope::cluster));
-  if (grid_ != nullptr && scope == Scope::gpu) publish_beyond(word, for_scope(Scope::gpu));
+  if (grid_ != nullptr && scope == Scope::gpu) publish_beyond(who.party, word, for_scope(Scope::gpu));
 }
 
-void Order::publish_beyond(const void* word, const Past& published) {
+void Order::publish_beyond(Party by, const void* word, const Past& published) {
   GridOrder::Horizons seen, fenced;
   bool any_fenced = false;
   for (const Knowledge& each : published.parties) {
@@ -136,7 +143,7 @@ void Order::publish_beyond(const void* word, const Past& published) {
   GridOrder::Word more{.seen = published.others, .fenced = published.others_fenced};
   GridOrder::join(more.seen, grid_->of(cluster_, std::move(seen)));
   if (any_fenced) GridOrder::join(more.fenced, grid_->of(cluster_, std::move(fenced)));
-  grid_->publish(word, more);
+  grid_->publish(word, cluster_, by, more);
 }
 
 void Order::find(const Who& who, const Past& past, bool relaxed, Scope scope) {

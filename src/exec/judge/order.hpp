@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <set>
 #include <unordered_map>
 #include <vector>
 
@@ -72,7 +73,9 @@ class Order {
   /// Threads of the warp exit.
   void exit(const Who& who);
 
-  // Strong accesses to one word.
+  // Strong accesses to one word. A store that does not update the word ends what other threads published
+  // there: who reads it has not read what they wrote (PTX ISA 8.8).
+  void store(const Who& who, const void* word);
   void release(const Who& who, const void* word, bool relaxed, Scope scope);
   void acquire(const Who& who, const void* word, bool relaxed, Scope scope);
 
@@ -116,6 +119,7 @@ class Order {
   struct Word {
     std::vector<Past> by_block;  // published by threads of a thread block, for threads of it
     Past cluster;                // published for other thread blocks of the cluster
+    std::set<Party> by;          // who published
   };
   /// What relaxed accesses found, by the smallest scope of a fence that makes it known.
   struct Found {
@@ -136,7 +140,7 @@ class Order {
   void publish_released(const Who& who, Past& at, Scope scope);
   void publish_over(const Who& who, Past& at);
   /// To threads of other clusters.
-  void publish_beyond(const void* word, const Past& published);
+  void publish_beyond(Party by, const void* word, const Past& published);
   void learn(const Who& who, const Past& past);
   void sync_some(const Who& who);
   /// After an access that finds this: `scope` includes both threads, no smaller one does.

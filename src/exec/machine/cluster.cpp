@@ -16,6 +16,10 @@ constexpr std::uint64_t kVainTurns = 10'000;
 // Most steps of a turn at random: less than most critical sections take.
 constexpr std::uint64_t kShortTurn = 40;
 
+// One warp in kRare is delayed, by up to 2^(kDelays - 1) turns; one copy in kEarly completes before anybody
+// tests its mbarrier.
+constexpr std::uint64_t kRare = 200, kDelays = 10, kEarly = 8;
+
 }  // namespace
 
 Cluster::Cluster(const Grid& grid, Work& work, Counts& counts)
@@ -30,35 +34,69 @@ Cluster::Cluster(const Grid& grid, Work& work, Counts& counts)
 void Cluster::start(std::uint64_t index) {
   index_ = index;
   vain_turns_ = 0;
-  if (grid_.launch().schedule != 0) random_.seed(grid_.launch().schedule ^ (index << 32));
+  const std::uint64_t seed = grid_.launch().schedule.seed;
+  if (seed != 0) random_.seed(seed ^ (index << 32));
   for (Block& block : blocks_) block.start(grid_.block_index(index, block.rank()));
+  delayed_.assign(blocks_.size() * blocks_.front().warps().size(), 0);
   states_.reset();
   if (judge_) judge_->start();
 }
 
 bool Cluster::turn(std::uint64_t share) {
-  bool ran = false, alive = false;
-  progress_ = false;
-  const auto give = [&](Warp& warp, std::uint64_t steps) {
-    warp.flow().take_back();
-    if (!warp.flow().blocked()) {
-      run(warp, steps);
-      check_limit(warp);
-      ran = true;
-      progress_ |= !warp.vain();
-    }
-    alive |= warp.flow().live() != 0;
-  };
-  if (grid_.launch().schedule != 0) {
-    for (Warp* warp : shuffled_warps()) give(*warp, 1 + random_() % kShortTurn);
+  ran_ = progress_ = false;
+  if (grid_.launch().schedule.seed != 0) {
+    turn_at_random();
   } else {
     for (Block& block : blocks_)
       for (Warp& warp : block.warps()) give(warp, share);
   }
+  const bool alive = std::ranges::any_of(blocks_, [](const Block& block) { return !block.ended(); });
   if (!alive) return finish(), false;
   vain_turns_ = progress_ ? 0 : vain_turns_ + 1;
-  if (!ran || vain_turns_ > kVainTurns) report_deadlock(*this);
+  if (!ran_ || vain_turns_ > kVainTurns) report_deadlock(*this);
   return true;
+}
+
+bool Cluster::spins() const {
+  bool any = false;
+  for (const Block& block : blocks_)
+    for (const Warp& warp : block.warps()) {
+      if (warp.flow().blocked()) continue;  // it waits, or has exited
+      if (!warp.spins() && !warp.vain()) return false;
+      any |= warp.spins() && !warp.vain();
+    }
+  return any;
+}
+
+void Cluster::give(Warp& warp, std::uint64_t steps) {
+  warp.flow().take_back();
+  if (warp.flow().blocked()) return;
+  ran_ = true;
+  if (work_.delays().any()) steps = work_.delays().most(warp, steps);
+  if (steps == 0) return;
+  run(warp, steps);
+  check_limit(warp);
+  progress_ |= !warp.vain();
+  if (Warp* const freed = work_.delays().take_freed(*this)) give(*freed, steps);
+}
+
+void Cluster::turn_at_random() {
+  hurry([this] { return random_() % kEarly == 0; });
+  for (Warp* warp : shuffled_warps()) {
+    const std::uint64_t steps = 1 + random_() % kShortTurn;
+    std::uint64_t& delayed = delayed_[number_in_cluster(*warp)];
+    if (delayed == 0 && random_() % kRare == 0) delayed = std::uint64_t{1} << random_() % kDelays;
+    if (delayed == 0) {
+      give(*warp, steps);
+    } else if (warp->flow().live() != 0) {
+      --delayed;
+      ran_ = true;  // or will
+    }
+  }
+}
+
+void Cluster::hurry(const std::function<bool()>& picks) {
+  for (Block& block : blocks_) block.states().hurry(picks);
 }
 
 std::vector<Warp*> Cluster::shuffled_warps() {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <random>
 #include <vector>
@@ -37,6 +38,11 @@ class Cluster {
   }
   /// Gives every warp a turn of at most `share` steps; false when all threads have exited.
   bool turn(std::uint64_t share);
+  /// Whether all its warps wait, and some of them for words in memory that others have to change.
+  bool spins() const;
+
+  /// Copies in flight that may complete at any time do so, if `picks` says so for one.
+  void hurry(const std::function<bool()>& picks);
 
   const Grid& grid() const { return grid_; }
   Work& work() const { return work_; }
@@ -61,6 +67,8 @@ class Cluster {
 
  private:
   void run(Warp& warp, std::uint64_t share);
+  void turn_at_random();
+  void give(Warp& warp, std::uint64_t steps);
   std::vector<Warp*> shuffled_warps();
   void finish();
   void check_limit(const Warp& warp) const;
@@ -73,12 +81,16 @@ class Cluster {
   std::unique_ptr<Tracer> tracer_;
   std::deque<Block> blocks_;
   States states_;
-  std::mt19937_64 random_;  // of Launch::schedule
+  std::mt19937_64 random_;              // of Launch::schedule
+  std::vector<std::uint64_t> delayed_;  // by warp: turns that it misses in a random order
+  bool ran_ = false;                    // in this turn
   bool progress_ = false;
   std::uint64_t vain_turns_ = 0;
 };
 
 /// Throws a fault ("barrier-deadlock", "mbarrier-deadlock") that says who waits for what.
 [[noreturn]] void report_deadlock(Cluster& cluster);
+/// Throws a fault ("spin-deadlock"): nobody changes what the cluster spins on.
+[[noreturn]] void report_spinning(Cluster& cluster);
 
 }  // namespace ptxloom::exec

@@ -10,13 +10,25 @@
 
 namespace ptxloom::exec {
 
-void check_cooperative(const Code& code, const Launch& launch) {
+namespace {
+
+std::uint64_t shared_bytes(const Code& code, const Launch& launch) {
+  return std::uint64_t{code.dynamic_shared_offset} + launch.shared_bytes;
+}
+
+}  // namespace
+
+std::uint64_t resident_blocks(const Code& code, const Launch& launch) {
   const SmLimits& sm = code.sm;
   const std::uint64_t threads = (size_of(launch.block) + kLanes - 1) / kLanes * kLanes;
-  const std::uint64_t shared = std::uint64_t{code.dynamic_shared_offset} + launch.shared_bytes;
+  const std::uint64_t shared = shared_bytes(code, launch);
   std::uint64_t blocks = std::min(sm.blocks, sm.threads / threads);
   if (shared != 0) blocks = std::min(blocks, sm.shared / (shared + sm.shared_reserved));
-  const std::uint64_t most = std::max<std::uint64_t>(blocks, 1) * code.sms;
+  return std::max<std::uint64_t>(blocks, 1) * std::max<std::uint64_t>(code.sms, 1);
+}
+
+void check_cooperative(const Code& code, const Launch& launch) {
+  const std::uint64_t shared = shared_bytes(code, launch), most = resident_blocks(code, launch);
   if (size_of(launch.grid) <= most) return;
   throw Error(
       ErrorKind::usage, "launch-cooperative",

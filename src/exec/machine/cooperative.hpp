@@ -10,8 +10,10 @@
 // A cooperative launch: all thread blocks of the grid run at once and may wait for each other.
 namespace ptxloom::exec {
 
+/// How many thread blocks a GPU of the kernel's target holds at once.
+std::uint64_t resident_blocks(const Code& code, const Launch& launch);
 /// Throws Error(usage, "launch-cooperative") for a grid of more thread blocks than a GPU of the kernel's
-/// target holds at once. Registers are ignored: only the assembler knows how many a thread takes.
+/// target holds at once. In both, registers are ignored: only the assembler knows how many a thread takes.
 void check_cooperative(const Code& code, const Launch& launch);
 
 /// What CUDA provides for such a grid, and cooperative groups find through %envreg1 and %envreg2: its size

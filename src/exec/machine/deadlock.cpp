@@ -9,6 +9,7 @@
 #include "exec/machine/cluster.hpp"
 #include "exec/machine/fault.hpp"
 #include "exec/machine/wait.hpp"
+#include "exec/machine/work.hpp"
 
 // Describes who waits for what in a deadlock.
 namespace ptxloom::exec {
@@ -86,6 +87,24 @@ void report_deadlock(Cluster& cluster) {
   }
   if (waits.size() > others) text += fmt::format("; and {} more wait", waits.size() - others);
   fault(*first.warp, *first.op, first.lanes, first.kind->code, text, first.kind->hint);
+}
+
+void report_spinning(Cluster& cluster) {
+  const Warp* first = nullptr;
+  for (const Block& block : cluster.blocks())
+    for (const Warp& warp : block.warps())
+      if (first == nullptr && !warp.flow().blocked() && warp.spins() && !warp.vain()) first = &warp;
+  std::string text = "it tests memory here forever: no other thread that runs changes it";
+  const std::uint64_t left = cluster.work().left();
+  if (left != 0 && cluster.grid().code().communicates)
+    text += fmt::format(
+        "; {} of {} clusters have not started, since a GPU of this target holds no more at once, and none of "
+        "those "
+        "that run ends",
+        left, cluster.grid().clusters());
+  fault(*first, first->tried(), first->flow().current().lanes, "spin-deadlock", text,
+        left != 0 ? "launch no more thread blocks than are resident at once, or let none wait for later ones"
+                  : "look for who has to change it: it waits too, has ended, or changes something else");
 }
 
 }  // namespace ptxloom::exec

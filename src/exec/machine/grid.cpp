@@ -98,6 +98,7 @@ Grid::Grid(const Code& code, const Memory& memory, const Launch& launch, std::ui
   if (launch.cooperative) check_cooperative(code, launch);
   if (launch.judge && launch.findings != nullptr)
     log_ = std::make_unique<GridLog>(clusters(), !code.communicates);
+  if (launch.reversals != nullptr && code.communicates) uses_ = std::make_unique<PlaceUses>();
 }
 
 Index3 Grid::block_index(std::uint64_t cluster, std::uint32_t rank) const {

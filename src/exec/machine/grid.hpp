@@ -11,6 +11,7 @@
 #include "exec/judge/data_flow.hpp"
 #include "exec/judge/global_log.hpp"
 #include "exec/judge/global_shadow.hpp"
+#include "exec/judge/reversible.hpp"
 #include "exec/machine/code.hpp"
 
 // One launch: what its thread blocks share and do not change. Its unit of work is a cluster; a kernel without
@@ -53,7 +54,9 @@ class Grid {
   const Memory& memory() const { return memory_; }
   /// Null unless findings are collected.
   GridLog* log() const { return log_.get(); }
-  /// The same.
+  /// Null unless reversals are collected and clusters take turns.
+  PlaceUses* uses() const { return uses_.get(); }
+  /// Null unless findings are collected.
   GlobalShadow* shadow() const { return shadow_.get(); }
   std::size_t shared_bytes() const { return std::size_t{code_.dynamic_shared_offset} + launch_.shared_bytes; }
 
@@ -67,6 +70,7 @@ class Grid {
   std::vector<Memory::Allocation> allocations_;
   std::unique_ptr<GridLog> log_;
   std::unique_ptr<GlobalShadow> shadow_;
+  std::unique_ptr<PlaceUses> uses_;
 };
 
 }  // namespace ptxloom::exec

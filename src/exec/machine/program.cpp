@@ -105,7 +105,8 @@ void Program::run(Memory& memory, const Launch& launch, Stats* stats) const {
   const GridWorkspace workspace(memory, launch);
   const Grid grid(*code_, memory, launch, workspace.address());
   const unsigned cores = std::max(1u, std::thread::hardware_concurrency());
-  const unsigned jobs = launch.trace || launch.schedule != 0 ? 1 : launch.jobs != 0 ? launch.jobs : cores;
+  const bool alone = launch.trace || !launch.schedule.is_fixed() || launch.reversals != nullptr;
+  const unsigned jobs = alone ? 1 : launch.jobs != 0 ? launch.jobs : cores;
   if (grid.shadow() == nullptr) memory.count_as_written();
   const Counts counts = run_clusters(grid, jobs, stats != nullptr);
   if (stats != nullptr) collect(*code_, counts, *stats);

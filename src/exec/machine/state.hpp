@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -26,6 +27,8 @@ class State {
   virtual void exited() {}
   /// All threads of the cluster have exited: a fault if one of them should have waited for something.
   virtual void finish() {}
+  /// Operations in flight that may complete at any time do so, if `picks` says so for one.
+  virtual void hurry(const std::function<bool()>& picks) { static_cast<void>(picks); }
   /// Adds who waits here, and for what.
   virtual void report(std::vector<Wait>& waits) const { static_cast<void>(waits); }
 };
@@ -52,6 +55,9 @@ class States {
   }
   void finish() {
     for (const Entry& entry : entries_) entry.state->finish();
+  }
+  void hurry(const std::function<bool()>& picks) {
+    for (const Entry& entry : entries_) entry.state->hurry(picks);
   }
   void report(std::vector<Wait>& waits) const {
     for (const Entry& entry : entries_) entry.state->report(waits);

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
+#include <string_view>
 #include <utility>
 
 #include "exec/machine/block.hpp"
@@ -145,6 +147,7 @@ void Warp::reset() {
   states_.reset();
   look_.reset();
   tried_ = nullptr;
+  same_ = 0;
   meetings_.clear();
   carry_ = 0;
   steps_ = 0;
@@ -177,10 +180,21 @@ void Warp::exit(Mask lanes) {
   block_->cluster().states().exited();
 }
 
+void Warp::look_at_registers() {
+  const std::string_view bytes(reinterpret_cast<const char*>(registers_.get()),
+                               block_->grid().registers().size());
+  const std::uint64_t hash = std::hash<std::string_view>()(bytes);
+  same_ = hash == registers_hash_ ? same_ + 1 : 0;
+  registers_hash_ = hash;
+  same_steps_ = steps_;
+}
+
 void Warp::yield(const Operation& op, Mask lanes) {
   constexpr std::uint64_t patience = 1'000;
   tries_ = tried_ == &op ? tries_ + 1 : 0;
   tried_ = &op;
+  if (tries_ == 0) same_ = 0;
+  if (tries_ >= patience && tries_ % kLook == 0) look_at_registers();
   if (tries_ < patience || lanes == flow_.live()) return yield();
   flow_.set_aside(lanes);
 }

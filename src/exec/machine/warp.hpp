@@ -127,6 +127,11 @@ class Warp {
   void looked_well() { look_.reset(); }
   /// Whether it does nothing but test in vain.
   bool vain() const { return look_ && steps_ - look_steps_ < kVainSteps; }
+  /// Whether it does nothing but test words in memory in vain: it comes back to the same operation with the
+  /// same registers.
+  bool spins() const { return same_ >= kSame && steps_ - same_steps_ < kSpinSteps; }
+  /// Where it last yielded.
+  const Operation& tried() const { return *tried_; }
   Mask& carry() { return carry_; }
   CallStack& calls() { return calls_; }
 
@@ -161,6 +166,10 @@ class Warp {
   const Operation* tried_ = nullptr;                // where it last yielded
   std::uint64_t tries_ = 0;                         // how often, without yielding elsewhere
   static constexpr std::uint64_t kVainSteps = 256;  // of a loop that tests
+  std::uint64_t registers_hash_ = 0;                // when it was last looked at, after every kLook-th try
+  std::uint64_t same_ = 0, same_steps_ = 0;  // how often in a row it was the same; the steps at that time
+  static constexpr std::uint64_t kLook = 64, kSame = 3, kSpinSteps = kLook * kVainSteps;
+  void look_at_registers();
 
   struct Meeting {
     Mask members, arrived;

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "exec/machine/cluster.hpp"
+#include "exec/machine/cooperative.hpp"
 #include "exec/memory/turns.hpp"
 #include "ptxloom/error.hpp"
 
@@ -22,12 +23,27 @@ bool is_collected(const Grid& grid, const Error& error) {
   return grid.launch().findings != nullptr && error.kind() == ErrorKind::device_fault;
 }
 
+// Tells when clusters that spin have done so for too long: nobody changes what they wait for.
+class Patience {
+ public:
+  /// After a turn of each resident cluster. `spin`: none of them does anything else.
+  bool ends(bool spin) {
+    turns_ = spin ? turns_ + 1 : 0;
+    return turns_ > kMostTurns;
+  }
+
+ private:
+  static constexpr std::uint64_t kMostTurns = 1'000;
+  std::uint64_t turns_ = 0;
+};
+
 // Returns what ended the cluster early, unless that is among the findings.
 std::exception_ptr run_one(Cluster& cluster, std::uint64_t index) {
   try {
     cluster.start(index);
-    while (cluster.turn(kShare)) {
-    }
+    Patience patience;
+    while (cluster.turn(kShare))
+      if (patience.ends(cluster.spins())) report_spinning(cluster);
   } catch (const Error& error) {
     if (!is_collected(cluster.grid(), error)) return std::current_exception();
   } catch (...) {
@@ -51,7 +67,8 @@ void run_alone(const Grid& grid, Work& work, Counts& executed) {
   }
 }
 
-// How many clusters are resident: as on a large GPU, which for most kernels means all.
+// How many clusters are resident: as on a large GPU, which for most kernels means all. When findings are
+// collected, no more than the target's SMs hold.
 std::size_t most_resident(const Grid& grid) {
   if (grid.launch().cooperative) return grid.clusters();  // Grid has checked that they fit
   if (grid.code().cancels) return 2;                      // leaves some to be taken over
@@ -59,7 +76,10 @@ std::size_t most_resident(const Grid& grid) {
   const std::size_t warps = (grid.block_threads() + kLanes - 1) / kLanes;
   const std::size_t block = grid.shared_bytes() + warps * (grid.registers().size() + 1024 +
                                                            grid.code().local_bytes * std::size_t{kLanes});
-  return std::max<std::size_t>(1, budget / (block * grid.cluster_blocks()));
+  std::size_t blocks = budget / block;
+  if (grid.launch().findings != nullptr)
+    blocks = std::min<std::size_t>(blocks, resident_blocks(grid.code(), grid.launch()));
+  return std::max<std::size_t>(1, blocks / grid.cluster_blocks());
 }
 
 void run_in_turns(const Grid& grid, Work& work, Counts& executed) {
@@ -81,9 +101,14 @@ void run_in_turns(const Grid& grid, Work& work, Counts& executed) {
       if (next) cluster->start(*next);
       return !next.has_value();
     };
-    std::mt19937_64 random(grid.launch().schedule);
+    const std::uint64_t seed = grid.launch().schedule.seed;
+    std::mt19937_64 random(seed);
+    Patience patience;
     while (!resident.empty()) {
-      if (grid.launch().schedule != 0) std::ranges::shuffle(resident, random);
+      // Without findings, other launches may change what this one waits for.
+      const bool spins = grid.launch().findings != nullptr && std::ranges::all_of(resident, &Cluster::spins);
+      if (patience.ends(spins)) report_spinning(*resident.front());
+      if (seed != 0) std::ranges::shuffle(resident, random);
       std::erase_if(resident, ended);
     }
   } catch (const Error& error) {
@@ -103,6 +128,11 @@ std::optional<std::uint64_t> Work::take() {
   const std::scoped_lock lock(mutex_);
   if (next_ >= std::min(grid_.clusters(), failed_)) return std::nullopt;
   return next_++;
+}
+
+std::uint64_t Work::left() const {
+  const std::scoped_lock lock(mutex_);
+  return grid_.clusters() - next_;
 }
 
 void Work::in_order(std::uint64_t cluster, const std::function<void()>& f) {

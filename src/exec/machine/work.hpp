@@ -9,6 +9,7 @@
 #include <optional>
 #include <vector>
 
+#include "exec/machine/delays.hpp"
 #include "exec/machine/grid.hpp"
 #include "exec/machine/printer.hpp"
 #include "exec/watch/traffic.hpp"
@@ -20,17 +21,22 @@ namespace ptxloom::exec {
 class Work {
  public:
   /// `alone`: one host thread runs all clusters.
-  Work(const Grid& grid, bool alone) : grid_(grid), printer_(grid.launch().print, alone) {}
+  Work(const Grid& grid, bool alone)
+      : grid_(grid), printer_(grid.launch().print, alone), delays_(grid.launch().schedule) {}
 
   /// The next cluster that nobody has taken, if any. A kernel may take one too, to do its work itself
   /// (clusterlaunchcontrol).
   std::optional<std::uint64_t> take();
   /// Calls f when those of all clusters before have returned, and while no other runs.
   void in_order(std::uint64_t cluster, const std::function<void()>& f);
+  /// Clusters that have not started.
+  std::uint64_t left() const;
   void fail(std::uint64_t cluster, std::exception_ptr error);
   /// Rethrows the error of the first cluster that failed.
   void rethrow() const;
   Printer& printer() { return printer_; }
+  /// Those of Launch::schedule.
+  Delays& delays() { return delays_; }
 
  private:
   const Grid& grid_;
@@ -42,6 +48,7 @@ class Work {
   std::condition_variable turned_;
   std::uint64_t turn_ = 0;  // of in_order
   Printer printer_;
+  Delays delays_;
 };
 
 /// Runs all clusters on `jobs` host threads, or alternately on one if thread blocks communicate, within the

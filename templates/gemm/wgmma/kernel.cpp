@@ -29,7 +29,8 @@ class Generator {
     describe();
     parameters();
     place();
-    kit::Pipeline pipeline(k_, c_.stages, plan_.shared.address(k_, shared_, "barriers"), c_.sharing());
+    kit::Pipeline pipeline(k_, c_.stages, plan_.shared.address(k_, shared_, "barriers"), c_.sharing(),
+                           plan_.scales.any() ? kit::StageReads::loads : kit::StageReads::wgmma);
     kit::TileScheduler tiles = tile_scheduler(k_, seen_, c_, m_, n_, depth_, batches_, division());
     start(pipeline, tiles);
     std::optional<kit::Packing> packing = pack();
