@@ -13,6 +13,8 @@
 #include "quantize/template.hpp"
 #include "rowwise/template.hpp"
 #include "scaled_gemm/template.hpp"
+#include "shuffle_weights/template.hpp"
+#include "sparse_gemm/template.hpp"
 
 namespace ptxloom {
 namespace {
@@ -54,11 +56,9 @@ const TemplateLibrary& open(const std::filesystem::path& file) {
 }  // namespace
 
 Templates::Templates()
-    : entries_{{&gemm_template(), {}},
-               {&rowwise_template(), {}},
-               {&quantize_template(), {}},
-               {&dequantize_template(), {}},
-               {&scaled_gemm_template(), {}}} {}
+    : entries_{{&gemm_template(), {}},       {&rowwise_template(), {}},     {&quantize_template(), {}},
+               {&dequantize_template(), {}}, {&scaled_gemm_template(), {}}, {&shuffle_weights_template(), {}},
+               {&sparse_gemm_template(), {}}} {}
 
 Templates Templates::from_environment() {
   Templates templates;

@@ -54,9 +54,19 @@ void MmaTiles::multiply(const Fragments::Tiles& a, const Fragments::Tiles& b, co
   if (anew) zeros.assign(d[0][0].size(), k_.mov(d[0][0][0].type, Arg::zero(d[0][0][0].type)));
   for (std::size_t i = 0; i < a.size(); ++i)
     for (std::size_t step = 0; step < b.size(); ++step) {
-      const std::size_t j = i % 2 == 0 ? step : b.size() - 1 - step;
+      const std::size_t j = column_at(i, step, b.size());
       const Arg sum = operand("D", d[i][j]);
       k_.emit(mma_, sum, operand("A", a[i]), operand("B", b[j]), anew ? operand("C", zeros) : sum);
+    }
+}
+
+void MmaTiles::multiply_sparse(const Fragments::Tiles& a, const Fragments::Tiles& b, const Accumulators& d,
+                               const std::vector<Reg>& metadata, int selector) {
+  for (std::size_t i = 0; i < a.size(); ++i)
+    for (std::size_t step = 0; step < b.size(); ++step) {
+      const std::size_t j = column_at(i, step, b.size());
+      const Arg sum = operand("D", d[i][j]);
+      k_.emit(mma_, sum, operand("A", a[i]), operand("B", b[j]), sum, metadata.at(i), selector);
     }
 }
 

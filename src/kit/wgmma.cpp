@@ -56,6 +56,14 @@ void wgmma(KernelBuilder& k, Variant mma, const std::vector<Reg>& d, std::span<c
   k.emit(mma, d, a, b, add);
 }
 
+void wgmma_sparse(KernelBuilder& k, Variant mma, const std::vector<Reg>& d, Reg a, Reg b, Reg metadata,
+                  int selector, Reg add) {
+  const auto has = [&](std::string_view operand) { return mma.operand_index(operand) >= 0; };
+  if (has("TA")) return k.emit(mma, d, a, b, metadata, selector, add, 1, 1, 0, 0);
+  if (has("NA")) return k.emit(mma, d, a, b, metadata, selector, add, 1, 1);
+  k.emit(mma, d, a, b, metadata, selector, add);
+}
+
 void wgmma_fence(KernelBuilder& k) { k.emit("wgmma.fence.sync.aligned"); }
 
 void wgmma_commit(KernelBuilder& k) { k.emit("wgmma.commit_group.sync.aligned"); }

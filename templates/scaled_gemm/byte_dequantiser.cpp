@@ -75,7 +75,7 @@ ByteDequantiser::ByteDequantiser(KernelBuilder& k, const Problem& p, Reg table)
 }
 
 ByteDequantiser::Run ByteDequantiser::run_of(std::span<const Reg> scales) {
-  if (p_.b.integers()) return integer_run(scales.front());
+  if (p_.b.integers()) return integer_run(scales);
   Run run;
   for (const Reg& one : scales) {
     const Reg halves = k_.op("prmt.b32", one, zero_, kBytesToHalves);
@@ -92,10 +92,13 @@ ByteDequantiser::Run ByteDequantiser::run_of(std::span<const Reg> scales) {
   return run;
 }
 
-// Scales are bf16, the high half of an f32.
-ByteDequantiser::Run ByteDequantiser::integer_run(Reg scales) {
-  Run run{.factor = {KernelBuilder::as(f32, k_.shl(scales, 16)),
-                     KernelBuilder::as(f32, k_.and_(scales, std::int64_t{0xffff'0000}))}};
+// A bf16 is the high half of an f32.
+ByteDequantiser::Run ByteDequantiser::integer_run(std::span<const Reg> scales) {
+  const Reg& both = scales.front();
+  const std::array bits = p_.b.wide_scales()
+                              ? std::array{scales[0], scales[1]}
+                              : std::array{k_.shl(both, 16), k_.and_(both, std::int64_t{0xffff'0000})};
+  Run run{.factor = {KernelBuilder::as(f32, bits[0]), KernelBuilder::as(f32, bits[1])}};
   if (p_.a.format.element == s8)
     for (Reg& factor : run.factor) factor = k_.mul(factor, kSixteenth);
   return run;

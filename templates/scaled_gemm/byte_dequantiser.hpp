@@ -44,7 +44,8 @@ class ByteDequantiser {
     std::array<Reg, 2> factor = {};  ///< f32
     Reg largest = {};                ///< exponents, in both halves
   };
-  /// `scales`: of the groups, those of both rows as they lie in memory, in the low bits of a b32.
+  /// `scales`: of the groups, those of both rows as they lie in memory, in the low bits of a b32; a scale in
+  /// f32 has one for each row.
   Run run_of(std::span<const Reg> scales);
   /// For the elements of a group: the tables of both rows, low and high half.
   using Tables = std::array<std::array<Reg, 2>, 2>;
@@ -53,7 +54,7 @@ class ByteDequantiser {
   void make(Reg word, const Tables& tables, std::span<const Reg> into);
 
  private:
-  Run integer_run(Reg scales);
+  Run integer_run(std::span<const Reg> scales);
   void bytes(Reg word, std::span<const Reg> into);
   void integers(Reg word, std::span<const Reg> into);
   void floats(Reg word, const Tables& tables, std::span<const Reg> into);

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -19,15 +21,23 @@ struct Config {
   int warps_m = 2, warps_n = 2;                  // that multiply
   int stages = 2;                                // k-blocks in shared memory
   int split = 1;                                 // thread blocks of a cluster that divide k among them
-  int share = 1;  // thread blocks of a cluster that load rows of A for each other
+  int share = 1;          // thread blocks of a cluster that load rows of A for each other
+  bool stream_k = false;  // thread blocks share the k-blocks of all tiles evenly
 };
+
+inline constexpr std::array<std::string_view, 2> kNoYes = {"no", "yes"};
 
 /// A new parameter is a field, a row here and one in space.json.
 inline constexpr ConfigParameter<Config> kParameters[] = {
-    parameter::number<&Config::tile_m>("tile_m"),   parameter::number<&Config::tile_n>("tile_n"),
-    parameter::number<&Config::tile_k>("tile_k"),   parameter::number<&Config::warps_m>("warps_m"),
-    parameter::number<&Config::warps_n>("warps_n"), parameter::number<&Config::stages>("stages"),
-    parameter::number<&Config::split>("split"),     parameter::number<&Config::share>("share"),
+    parameter::number<&Config::tile_m>("tile_m"),
+    parameter::number<&Config::tile_n>("tile_n"),
+    parameter::number<&Config::tile_k>("tile_k"),
+    parameter::number<&Config::warps_m>("warps_m"),
+    parameter::number<&Config::warps_n>("warps_n"),
+    parameter::number<&Config::stages>("stages"),
+    parameter::number<&Config::split>("split"),
+    parameter::number<&Config::share>("share"),
+    parameter::choice<kNoYes, &Config::stream_k>("stream_k"),
 };
 
 using Rule = ConfigRule<Problem, Config>;
@@ -38,6 +48,13 @@ Rule fixed_rule(const std::string& strategy, const std::string& parameter) {
   return {"strategy " + strategy + " has " + parameter + "=1",
           {parameter},
           [](const Target&, const Problem&, const Config& c) { return c.*kField == 1; }};
+}
+
+/// "strategy mma_sync has stream_k=no"
+inline Rule no_stream_rule(const std::string& strategy) {
+  return {"strategy " + strategy + " has stream_k=no",
+          {"stream_k"},
+          [](const Target&, const Problem&, const Config& c) { return !c.stream_k; }};
 }
 
 /// `grid`: thread blocks of the grid, which these parameters decide.

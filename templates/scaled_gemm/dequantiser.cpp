@@ -39,9 +39,12 @@ Dequantiser::Dequantiser(KernelBuilder& k, const Problem& p)
   minus_zero_ = k.mov(b32, both_halves(kMinus));
 }
 
-Dequantiser::Factors Dequantiser::factors(Reg scales, Reg zeros) {
-  if (!p_.b.integers()) return {.scale = spread(float_scales(scales))};
-  return {.scale = spread(scales), .offset = offsets(zeros)};
+Dequantiser::Factors Dequantiser::factors(std::span<const Reg> scales, Reg zeros) {
+  if (!p_.b.integers()) return {.scale = spread(float_scales(scales.front()))};
+  if (p_.b.wide_scales())
+    return {.scale = {KernelBuilder::as(f32, scales[0]), KernelBuilder::as(f32, scales[1])},
+            .offset = offsets(zeros)};
+  return {.scale = spread(scales.front()), .offset = offsets(zeros)};
 }
 
 void Dequantiser::make(Reg word, const Factors& factors, std::span<const Reg> into) {
@@ -103,8 +106,21 @@ void Dequantiser::integers(Reg word, const Factors& factors, std::span<const Reg
   for (std::size_t i = 0; i < into.size(); ++i) {
     const Reg moved = i == 0 ? word : k_.shr(word, 4 * i);
     const Reg code = k_.op("lop3.b32", moved, mask_, base, kAndXor);
-    multiply(into[i], add(code, factors.offset[i % 2]), factors.scale[i % 2]);
+    const Reg pair = add(code, factors.offset[i % 2]), scale = factors.scale[i % 2];
+    p_.b.wide_scales() ? scale_widely(into[i], pair, scale) : multiply(into[i], pair, scale);
   }
+}
+
+void Dequantiser::scale_widely(Reg into, Reg integers, Reg scale) {
+  std::array<Reg, 2> wide;
+  if (p_.a.format.element == bf16) {  // it is the high half of an f32
+    wide = {KernelBuilder::as(f32, k_.shl(integers, 16)),
+            KernelBuilder::as(f32, k_.and_(integers, std::int64_t{0xffff'0000}))};
+  } else {
+    const std::vector<Reg> halves = k_.unpack(f16, integers);
+    wide = {k_.convert(f32, halves[0]), k_.convert(f32, halves[1])};
+  }
+  k_.emit("cvt.rn." + type_ + ".f32", into, k_.mul(wide[1], scale), k_.mul(wide[0], scale));
 }
 
 /// The bits of a mask, after a shift to the left (or by a negative number to the right).

@@ -13,6 +13,7 @@ namespace ptxloom::scaled_gemm {
 namespace {
 
 constexpr const char* kDefaultGroup = "128";
+constexpr const char* kWholeRow = "row";                       // a group that has all of k
 constexpr std::uint64_t kMostExtent = std::uint64_t{1} << 30;  // positions are 32-bit integers
 constexpr int kTmaBytes = 16;                                  // rows begin at multiples of it
 constexpr int kPacked = 2;                                     // elements of 4 bits in a byte
@@ -90,17 +91,38 @@ void check_formats(const ParameterSpace& space, const Settings& words) {
 void complete_group(Settings& words) {
   const Format b = format_named(words.at("format_b"));
   words.try_emplace("group", b.block == 0 ? kDefaultGroup : std::to_string(b.block));
-  if (b.block != 0 && number(words, "group") != b.block)
+  if (b.block != 0 && words.at("group") != std::to_string(b.block))
     throw Error(
         ErrorKind::usage, "bad-value",
         fmt::format("scaled_gemm: group={} cannot be used with format_b={}", words.at("group"), b.name),
         fmt::format("its scales are for {} elements: leave group out", b.block));
   const Format a = format_named(words.at("format_a"));
-  if (a.block == 0 && a.element.bits == 8 && number(words, "group") < kInstructionOfBytes)
+  if (a.block == 0 && a.element.bits == 8 && words.at("group") != kWholeRow &&
+      number(words, "group") < kInstructionOfBytes)
     throw Error(
         ErrorKind::usage, "bad-value",
         fmt::format("scaled_gemm: group={} cannot be used with format_a={}", words.at("group"), a.name),
         fmt::format("an instruction multiplies {} elements: give at least as many", kInstructionOfBytes));
+}
+
+/// Scales of integers are in the type of A, in bf16 beside 8 bits, or in f32.
+void complete_scale(Settings& words) {
+  const Format a = format_named(words.at("format_a")), b = format_named(words.at("format_b"));
+  const std::string own(b.block != 0 ? b.scale.name : a.element.bits == 8 ? bf16.name : a.element.name);
+  words.try_emplace("scale_b", own);
+  const std::string& given = words.at("scale_b");
+  if (given == own || (b.block == 0 && given == f32.name)) return;
+  throw Error(ErrorKind::usage, "bad-value",
+              fmt::format("scaled_gemm: scale_b={} cannot be used with format_a={} and format_b={}", given,
+                          a.name, b.name),
+              b.block == 0 ? fmt::format("give {} or f32", own)
+                           : fmt::format("its scales are in {}: leave scale_b out", own));
+}
+
+/// Elements of k that share a scale. The weight layout has whole units of k.
+std::uint32_t block_of(const Operand& b, const Settings& words) {
+  if (words.at("group") != kWholeRow) return number(words, "group");
+  return static_cast<std::uint32_t>(b.weights().depth_tiles()) * kit::WeightLayout::kTileDepth;
 }
 
 /// Rows begin where TMA loads them, at a whole byte, or where the padding of 6-bit elements ends.
@@ -198,9 +220,9 @@ Problem::Problem(const Settings& words)
     a.widened = widens(a.format, b.format);
     b.widened = widens(b.format, a.format);
   }
-  b.format.block = number(words, "group");
   if (b.shuffled) b.beside = a.format.element;
-  if (b.integers()) b.format.scale = a.format.element.bits == 8 ? bf16 : a.format.element;
+  b.format.block = block_of(b, words);
+  b.format.scale = *find_type(words.at("scale_b"));
 }
 
 Settings complete_problem(const ParameterSpace& space, const Settings& given) {
@@ -211,6 +233,7 @@ Settings complete_problem(const ParameterSpace& space, const Settings& given) {
   check_gates(words);
   check_formats(space, words);
   complete_group(words);
+  complete_scale(words);
   complete_strides(space, words);
   return words;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -38,6 +39,10 @@ struct Operand {
   /// Unsigned integers have zero points, one where there is a scale.
   bool zero_points() const { return format.element == u4; }
   kit::WeightLayout weights() const { return {format.element, extent, k, beside}; }
+  /// Whether an f32 for each group is multiplied before the product is rounded to the type of A.
+  bool wide_scales() const { return shuffled && format.scale == f32; }
+  /// Groups that begin within `elements` of k, at least one.
+  int groups_in(int elements) const { return std::max(1, elements / static_cast<int>(format.block)); }
   /// Scales of a row; the last one may be for fewer elements than the others.
   std::uint32_t scales() const { return (k + format.block - 1) / format.block; }
   /// Bits of an element in shared memory.

@@ -8,9 +8,8 @@ void add_product_params(kit::Params& params, const Problem& p) {
   if (products.add_tensor(params)) params.aligned(s32.bytes());
   if (p.row_scales()) params.pointer("scale_a", f32).aligned(sizeof(float));
   if (p.row_weights) params.pointer("row_weights", f32).aligned(sizeof(float));
-  const auto aligned = [](Type type) { return static_cast<std::uint32_t>(type.bytes()); };
-  if (p.bias) params.pointer("bias", *p.bias).aligned(aligned(*p.bias));
-  if (p.c) params.pointer("c", *p.c).aligned(aligned(*p.c)).size("ldc", u32, p.ldc);
+  if (p.bias) params.pointer("bias", *p.bias).aligned(alignment_of(*p.bias));
+  if (p.c) params.pointer("c", *p.c).aligned(alignment_of(*p.c)).size("ldc", u32, p.ldc);
 }
 
 kit::TileProblem tile_problem(const Problem& p, const kit::ParamRegs& in, bool transposed) {

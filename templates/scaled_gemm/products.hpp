@@ -11,6 +11,8 @@
 // their own; A and D are one matrix each for contiguous groups, and one for each batch otherwise.
 namespace ptxloom::scaled_gemm {
 
+/// What the address of a tensor whose elements are accessed one by one must be a multiple of.
+inline std::uint32_t alignment_of(Type type) { return static_cast<std::uint32_t>(type.bytes()); }
 /// Adds `batch`, the vector of groups, and the operands of the epilogue, where the problem has them.
 void add_product_params(kit::Params& params, const Problem& problem);
 /// The sizes for a scheduler. `transposed`: the kernel computes the transpose of D.

@@ -54,6 +54,7 @@ class Matrix {
         if (zeros_ != nullptr)
           value -= double(load_element(u8, zeros_->bytes, scale_at(row, i)) & kZeroPointMask);
         value *= made.scales.back();
+        if (rounded_ && operand_.wide_scales()) value = decode(f32, encode(f32, value));
         if (rounded_) value = decode(*rounded_, encode(*rounded_, value));
       }
       made.values[i] = value;

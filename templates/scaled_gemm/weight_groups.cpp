@@ -2,6 +2,7 @@
 #include "scaled_gemm/weight_groups.hpp"
 
 #include <algorithm>
+#include <string>
 
 namespace ptxloom::scaled_gemm {
 
@@ -15,16 +16,33 @@ WeightGroups::WeightGroups(KernelBuilder& k, const Problem& p, int tile_k, Reg t
   run_ = run_depth(p, tile_k);
 }
 
-int WeightGroups::count_of(const Problem& p, int tile_k) {
-  return std::max(1, tile_k / static_cast<int>(p.b.format.block));
-}
-
 WeightBlock WeightGroups::allocate() const {
   return {.words = k_.regs(b32, tile_k_ / kWordDepth),
-          .scales = k_.regs(b32, count_),
+          .scales = k_.regs(b32, scale_registers(p_, tile_k_)),
           .zeros = k_.regs(b32, p_.b.zero_points() ? count_ : 0)};
 }
 
+Reg WeightGroups::group_at(KernelBuilder& k, const Problem& p, Reg depth) {
+  return p.b.scales() == 1 ? k.mov(u32, 0) : k.div(depth, static_cast<int>(p.b.format.block));
+}
+
+void WeightGroups::load_scales(std::string_view load, const WeightBlock& block, Reg from, Reg depth,
+                               Reg end) const {
+  const int size = p_.b.format.scale.bytes();
+  const char* const type = size == 1 ? ".u16" : size == 2 ? ".b32" : ".v2.b32";
+  for (int i = 0; i < count_; ++i) {
+    const Scales pair = scales_of(block, i);
+    const Address at = k_.at(from, i * kit::WeightLayout::kTileRows * size);
+    if (pair.size() == 1)
+      k_.emit(std::string(load) + type, pair[0], at);
+    else
+      k_.emit(std::string(load) + type, pair, at);
+    for (const Reg& scale : pair) clear_behind(scale, i, depth, end);
+  }
+}
+
+// Groups behind the end of k exist, but may hold anything. Their activations are zero, and so must be their
+// scales: zero times infinity or NaN is not.
 void WeightGroups::clear_behind(Reg scale, int group, Reg depth, Reg end) const {
   if (group == 0 || p_.k % kit::WeightLayout::kDepthUnit == 0) return;
   const Reg inside = k_.lt(k_.add(depth, group * static_cast<int>(p_.b.format.block)), end);
@@ -35,6 +53,12 @@ int WeightGroups::group_of(int word) const {
   return word * kWordDepth / static_cast<int>(p_.b.format.block) % count_;
 }
 
+WeightGroups::Scales WeightGroups::scales_of(const WeightBlock& block, int group, int count) const {
+  const auto registers = static_cast<std::size_t>(scale_registers(p_));
+  return std::span(block.scales)
+      .subspan(static_cast<std::size_t>(group) * registers, static_cast<std::size_t>(count) * registers);
+}
+
 void WeightGroups::make(const WeightBlock& block, int instruction, State& state, std::span<const Reg> into) {
   if (halves_) return make_halves(block, instruction, state, into);
   for (int i = 0; i < 2; ++i)
@@ -43,21 +67,19 @@ void WeightGroups::make(const WeightBlock& block, int instruction, State& state,
 
 void WeightGroups::make_halves(const WeightBlock& block, int word, State& state, std::span<const Reg> into) {
   if (word == 0 || group_of(word) != group_of(word - 1)) {
-    const auto group = static_cast<std::size_t>(group_of(word));
-    state.factors =
-        halves_->factors(block.scales.at(group), p_.b.zero_points() ? block.zeros.at(group) : Reg{});
+    const int group = group_of(word);
+    const Reg zeros = p_.b.zero_points() ? block.zeros.at(static_cast<std::size_t>(group)) : Reg{};
+    state.factors = halves_->factors(scales_of(block, group), zeros);
   }
   halves_->make(block.words.at(static_cast<std::size_t>(word)), state.factors, into);
 }
 
 void WeightGroups::make_bytes(const WeightBlock& block, int word, State& state, std::span<const Reg> into) {
-  const auto group = static_cast<std::size_t>(group_of(word));
-  if (word * kWordDepth % run_ == 0) {
-    const int groups = std::max(1, run_ / static_cast<int>(p_.b.format.block));
-    state.run = bytes_->run_of(std::span(block.scales).subspan(group, static_cast<std::size_t>(groups)));
-  }
+  const int group = group_of(word);
+  if (word * kWordDepth % run_ == 0)
+    state.run = bytes_->run_of(scales_of(block, group, p_.b.groups_in(run_)));
   if (word == 0 || group_of(word) != group_of(word - 1))
-    state.tables = bytes_->tables_of(state.run, block.scales.at(group));
+    state.tables = bytes_->tables_of(state.run, scales_of(block, group).front());
   bytes_->make(block.words.at(static_cast<std::size_t>(word)), state.tables, into);
 }
 

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "scaled_gemm/byte_dequantiser.hpp"
@@ -20,7 +21,8 @@ inline int instruction_depth(const Problem& p) { return p.row_scales() ? 32 : 16
 /// A thread's part of a k-block.
 struct WeightBlock {
   std::vector<Reg> words;          ///< one for each 16 elements of k
-  std::vector<Reg> scales, zeros;  ///< of each group, and of zero points if there are any
+  std::vector<Reg> scales, zeros;  ///< of each group, and of zero points if there are any. A scale in f32
+                                   ///< has two registers, of rows r and r + 8; others share one
 };
 
 class WeightGroups {
@@ -28,13 +30,21 @@ class WeightGroups {
   /// `table`: shared address of ByteDequantiser::table_bytes(), if there are any.
   WeightGroups(KernelBuilder& k, const Problem& problem, int tile_k, Reg table = {});
 
-  static int count_of(const Problem& problem, int tile_k);
+  static int count_of(const Problem& problem, int tile_k) { return problem.b.groups_in(tile_k); }
+  /// Registers of the scales of a group, and of all groups of a k-block.
+  ///@{
+  static int scale_registers(const Problem& problem) { return problem.b.wide_scales() ? 2 : 1; }
+  static int scale_registers(const Problem& problem, int tile_k) {
+    return count_of(problem, tile_k) * scale_registers(problem);
+  }
+  ///@}
   int count() const { return count_; }  ///< groups of a k-block
   WeightBlock allocate() const;
-  /// Groups behind the end of k exist, but may hold anything. Their activations are zero, and so must be
-  /// their scales: zero times infinity or NaN is not. `scale`: as read, of group `group` of the k-block that
-  /// begins at `depth`; `end`: k.
-  void clear_behind(Reg scale, int group, Reg depth, Reg end) const;
+  /// Loads the scales of the k-block that begins at `depth` from `from`, where those of its first group are.
+  /// `load`: "ld.global.nc"; `end`: k.
+  void load_scales(std::string_view load, const WeightBlock& block, Reg from, Reg depth, Reg end) const;
+  /// The number of the group that begins at or before `depth`, u32.
+  static Reg group_at(KernelBuilder& k, const Problem& problem, Reg depth);
 
   /// What make() keeps of a row tile from one instruction to the next.
   struct State {
@@ -49,7 +59,11 @@ class WeightGroups {
   int run() const { return run_; }
 
  private:
+  using Scales = std::span<const Reg>;
+  void clear_behind(Reg scale, int group, Reg depth, Reg end) const;
   int group_of(int word) const;
+  /// The registers of the scales of `count` groups.
+  Scales scales_of(const WeightBlock& block, int group, int count = 1) const;
   void make_halves(const WeightBlock& block, int word, State& state, std::span<const Reg> into);
   void make_bytes(const WeightBlock& block, int word, State& state, std::span<const Reg> into);
 

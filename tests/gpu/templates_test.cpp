@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// quantize, dequantize, rowwise and scaled_gemm on a real GPU: random problems, small enough that their
-// references compute every element, which is compared.
+// quantize, dequantize, rowwise, scaled_gemm, shuffle_weights and sparse_gemm on a real GPU: random problems,
+// small enough that their references compute every element, which is compared.
 #include <algorithm>
 #include <catch2/catch_get_random_seed.hpp>
 #include <catch2/catch_test_macros.hpp>
@@ -31,9 +31,10 @@ class Draw {
 
 /// Runs a problem, and compares `elements` elements of the outputs or more.
 void run(const Context& context, const char* name, const Settings& problem, std::uint64_t elements,
-         std::uint64_t seed) {
+         std::uint64_t seed, const Settings& config = {}) {
   static const Templates all;
-  const RunResult result = run_template(context, all.find(name), {.problem = problem, .seed = seed});
+  const RunResult result =
+      run_template(context, all.find(name), {.problem = problem, .config = config, .seed = seed});
   INFO(name << ' ' << words(result.kernel.problem) << ", config " << words(result.kernel.config) << ", seed "
             << seed);
   CHECK(result.verdict.first.empty());
@@ -108,13 +109,71 @@ TEST_CASE("scaled_gemm is right on the GPU, every element", "[gpu]") {
         Formats{"e4m3", "s4", 89}, Formats{"e4m3", "mxfp4", 89}, Formats{"s8", "s4", 80}})
     for (const char* most : {"16", "90"}) {
       if (chip < least) continue;
-      const Settings problem{{"m", draw.number(1, static_cast<std::uint32_t>(std::stoi(most)))},
-                             {"n", draw.number(1, 130)},
-                             {"k", draw.number(1, 350)},
+      Settings problem{{"m", draw.number(1, static_cast<std::uint32_t>(std::stoi(most)))},
+                       {"n", draw.number(1, 130)},
+                       {"k", draw.number(1, 350)},
+                       {"format_a", a},
+                       {"format_b", b},
+                       {"d", draw.of(kFloats)}};
+      if (std::string_view(b) == "s4" || std::string_view(b) == "u4") {
+        problem["group"] = draw.of({"32", "128", "row"});
+        if (draw.of({"no", "yes"}) == "yes") problem["scale_b"] = "f32";
+      }
+      run(context, "scaled_gemm", problem, size(problem, "m") * size(problem, "n"), draw.seed());
+    }
+}
+
+TEST_CASE("scaled_gemm with stream-K is right on the GPU, every element", "[gpu]") {
+  const TemporaryFolder folder;
+  const Context context = require_gpu(folder);
+  if (context.target().name() != "sm_90a") skip_without("sm_90a", "stream-K is of strategy wgmma");
+  Draw draw;
+  for (const auto& [a, b] : {std::pair{"bf16", "s4"}, {"bf16", "mxfp4"}, {"e4m3", "s4"}, {"s8", "s4"}})
+    for (const char* tile : {"16", "64"}) {
+      const Settings problem{{"m", draw.number(1, 90)},
+                             {"n", draw.number(1, 330)},
+                             {"k", draw.number(2000, 5000)},
                              {"format_a", a},
                              {"format_b", b},
                              {"d", draw.of(kFloats)}};
-      run(context, "scaled_gemm", problem, size(problem, "m") * size(problem, "n"), draw.seed());
+      run(context, "scaled_gemm", problem, 64, draw.seed(), {{"stream_k", "yes"}, {"tile_m", tile}});
+    }
+}
+
+TEST_CASE("shuffle_weights is right on the GPU, every element", "[gpu]") {
+  const TemporaryFolder folder;
+  const Context context = require_gpu(folder);
+  Draw draw;
+  for (const char* format : {"s4", "u4", "mxfp4", "nvfp4"})
+    for (const char* activations : {"bf16", "e4m3"}) {
+      const Settings problem{{"n", draw.number(1, 300)},
+                             {"k", draw.number(1, 700)},
+                             {"batch", draw.number(1, 3)},
+                             {"format", format},
+                             {"activations", activations}};
+      run(context, "shuffle_weights", problem, size(problem, "n") * size(problem, "k") / 2, draw.seed());
+    }
+}
+
+TEST_CASE("sparse_gemm is right on the GPU, every element", "[gpu]") {
+  const TemporaryFolder folder;
+  const Context context = require_gpu(folder);
+  const int chip = context.target().info().number;
+  if (chip < 80) skip_without("sm_80", "the GPU has no mma.sp");
+  Draw draw;
+  for (const std::string type : {"f16", "bf16", "tf32", "s8", "e4m3", "e5m2"})
+    for (const char* most : {"16", "200"}) {
+      if (type.starts_with("e") && chip < 89) continue;
+      const Settings problem{{"m", draw.number(1, static_cast<std::uint32_t>(std::stoi(most)))},
+                             {"n", draw.number(1, 300)},
+                             {"k", draw.number(1, 700)},
+                             {"type", type},
+                             {"bias", draw.of({"none", "f32", "bf16"})},
+                             {"d", draw.of(kFloats)}};
+      for (const char* strategy : {"wgmma", "mma_sync"}) {
+        if (std::string_view(strategy) == "wgmma" && context.target().name() != "sm_90a") continue;
+        run(context, "sparse_gemm", problem, 64, draw.seed(), {{"strategy", strategy}});
+      }
     }
 }
 

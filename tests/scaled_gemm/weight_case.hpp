@@ -39,7 +39,8 @@ class Case {
         plans_(scaled_gemm().tensors(problem_)),
         layout_(element_of(problem_.at("format_b")), size("n"), size("k"), plans_[0].type),
         k_(size("k")),
-        group_(size("group")),
+        group_(problem_.at("group") == "row" ? layout_.depth_tiles() * kit::WeightLayout::kTileDepth
+                                             : size("group")),
         random_(Catch::getSeed()) {
     // Not a multiple of the pitch: an odd k ends in the middle of a byte.
     weights_ = noise(size("n") * pitch() / 2);
@@ -117,8 +118,9 @@ class Case {
                                        test::narrow::load(layout_.element(), weights_, row * pitch() + k));
     const std::size_t group = row * groups() + k / group_;
     if (zero_points()) code -= std::to_integer<int>(zeros_[group] & std::byte{0x7f});
-    const double value = code * test::narrow::decode(scale(), test::narrow::load(scale(), scales_, group));
+    double value = code * test::narrow::decode(scale(), test::narrow::load(scale(), scales_, group));
     if (layout_.element() == e2m1 || bytes()) return value * tensor_scale_;
+    if (scale() == f32) value = static_cast<float>(value);  // it is rounded twice
     return test::narrow::decode(plans_[0].type, test::narrow::encode(plans_[0].type, value));
   }
 
@@ -187,9 +189,8 @@ class Case {
       return made;
     };
     const auto shuffled_groups = [&](Type type, const std::vector<std::byte>& plain) {
-      std::vector<std::byte> made(layout_.group_values(size("group")) *
-                                  static_cast<std::size_t>(type.bytes()));
-      kit::shuffle_groups(layout_, type, size("group"), plain, made);
+      std::vector<std::byte> made(layout_.group_values(group_) * static_cast<std::size_t>(type.bytes()));
+      kit::shuffle_groups(layout_, type, group_, plain, made);
       return made;
     };
     const auto ones = [](const std::vector<std::byte>& like) {

@@ -41,8 +41,17 @@ class MmaTiles {
   /// d += a * b for one k-step; with `anew` d = a * b.
   void multiply(const Fragments::Tiles& a, const Fragments::Tiles& b, const Accumulators& d,
                 bool anew = false);
+  /// d += a * b for one k-step of mma.sp, whose A has half of its elements. `metadata`: a register for each
+  /// mma tile of A; `selector`: which lanes of each four have those of the step (the PTX ISA's sparsity
+  /// selector).
+  void multiply_sparse(const Fragments::Tiles& a, const Fragments::Tiles& b, const Accumulators& d,
+                       const std::vector<Reg>& metadata, int selector);
 
  private:
+  /// The column of B that follows `step` others beside row `row` of A: back and forth.
+  static std::size_t column_at(std::size_t row, std::size_t step, std::size_t columns) {
+    return row % 2 == 0 ? step : columns - 1 - step;
+  }
   Arg operand(std::string_view name, const std::vector<Reg>& registers) const;
 
   KernelBuilder& k_;

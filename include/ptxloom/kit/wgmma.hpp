@@ -64,6 +64,12 @@ void wgmma(KernelBuilder& k, Variant mma, const std::vector<Reg>& d, Reg a, Reg 
 void wgmma(KernelBuilder& k, Variant mma, const std::vector<Reg>& d, std::span<const Reg> a, Reg b, Reg add,
            bool transposed_b = false);
 
+/// The same with half of A's elements (wgmma.sp), in shared memory. `metadata`: a register of each thread
+/// that says which; `selector`: which lanes of each four have those of the instruction (the PTX ISA's
+/// sparsity selector). It must not be written while a group that reads it is in flight.
+void wgmma_sparse(KernelBuilder& k, Variant mma, const std::vector<Reg>& d, Reg a, Reg b, Reg metadata,
+                  int selector, Reg add);
+
 /// Before the first instruction of a group, by all threads of the warpgroup: orders it after their accesses
 /// to the accumulators, and to A in registers.
 void wgmma_fence(KernelBuilder& k);

@@ -34,7 +34,11 @@ kit::Params params(const Problem& p) {
     params.pointer("tensor_scale_b", f32).aligned(sizeof(float));
   }
   add_product_params(params, p);
-  params.pointer("d", p.d).size("lda", u32, p.a.ld).size("ldb", u32, p.b.ld).size("ldd", u32, p.ldd);
+  params.pointer("d", p.d)
+      .aligned(alignment_of(p.d))
+      .size("lda", u32, p.a.ld)
+      .size("ldb", u32, p.b.ld)
+      .size("ldd", u32, p.ldd);
   return params;
 }
 

@@ -57,6 +57,7 @@ std::vector<Rule> rules() {
   return {
       fixed_rule<&Config::split>("block_scale", "split"),
       fixed_rule<&Config::share>("block_scale", "share"),
+      no_stream_rule("block_scale"),
       {"strategy block_scale has tile_m=16, 32, 64 or 128",
        {"tile_m"},
        [](const Target&, const Problem&, const Config& c) { return is_tile(c.tile_m, 16); }},

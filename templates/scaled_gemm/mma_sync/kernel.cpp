@@ -27,7 +27,7 @@ kit::Params params(const Problem& p) {
   if (p.b.zero_points()) params.pointer("zero_b", b8).aligned(kAlignment);
   if (p.b.format.tensor_scale) params.pointer("tensor_scale_b", f32).aligned(sizeof(float));
   add_product_params(params, p);
-  params.pointer("d", p.d).size("lda", u32, p.a.ld).size("ldd", u32, p.ldd);
+  params.pointer("d", p.d).aligned(alignment_of(p.d)).size("lda", u32, p.a.ld).size("ldd", u32, p.ldd);
   return params;
 }
 

@@ -14,14 +14,20 @@ namespace {
 constexpr int kMostRegisters = 255;  // of a thread, on every target
 constexpr int kOtherRegisters = 64;  // addresses, positions, factors
 constexpr int kMostTileM = 128, kMostStages = 4;
-constexpr double kOfWord = 30;  // instructions of a warp for a word of weights, counted in PTX
+constexpr double kOfWord = 30, kOfWideScales = 20;  // instructions of a warp for a word of weights, counted
+                                                    // in PTX; more if their scales are f32
 
 // Words, scales and zero points of two k-blocks.
 int estimated_registers(const Problem& p, const Config& c) {
   const int tiles = row_tiles_of_group(c), words = c.tile_k / kWordDepth;
-  const int loaded = words + WeightGroups::count_of(p, c.tile_k) * (p.b.zero_points() ? 2 : 1);
+  const int zeros = p.b.zero_points() ? WeightGroups::count_of(p, c.tile_k) : 0;
+  const int loaded = words + WeightGroups::scale_registers(p, c.tile_k) + zeros;
   const int accumulators = c.tile_m / 2 * (p.row_scales() ? 2 : 1);
   return kOtherRegisters + tiles * (accumulators + 2 * loaded) + c.tile_m / 4;
+}
+
+double instructions_of_word(const Problem& p) {
+  return kOfWord + (p.b.wide_scales() && !p.row_scales() ? kOfWideScales : 0);
 }
 
 bool whole_tiles(const Config& c) {
@@ -34,6 +40,7 @@ std::vector<Rule> rules() {
   return {fixed_rule<&Config::warps_m>("mma_sync", "warps_m"),
           fixed_rule<&Config::split>("mma_sync", "split"),
           fixed_rule<&Config::share>("mma_sync", "share"),
+          no_stream_rule("mma_sync"),
           {"strategy mma_sync has tile_m=8, 16, 32, 64 or 128",
            {"tile_m"},
            [](const Target&, const Problem&, const Config& c) {
@@ -75,7 +82,7 @@ tune::Demand demand_of(const Target&, const Problem& p, const Config& c) {
           .blocks = grid(p, c),
           .unit = unit_of(p),
           .operations = 2.0 * c.tile_m * c.tile_n * c.tile_k * k_blocks,
-          .instructions = kOfWord * words * k_blocks,
+          .instructions = instructions_of_word(p) * words * k_blocks,
           .dram_bytes = input_bytes(p) + output_bytes(p),
           .l2_bytes = k_blocks * (activations + weights),
           .shared_traffic = k_blocks * activations * (1 + c.warps_n),

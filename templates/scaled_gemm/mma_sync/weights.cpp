@@ -36,19 +36,14 @@ void Weights::load(Reg depth) {
 }
 
 void Weights::load_groups(RowTile& tile, Reg depth) {
-  const int size = p_.b.format.scale.bytes(), group = static_cast<int>(p_.b.format.block);
+  const int size = p_.b.format.scale.bytes();
   const Reg place = k_.fma(k_.shr(in_.thread, 5), 8, k_.shr(k_.and_(in_.thread, 31), 2));
   const Reg first = k_.mad_wide(tile.number, static_cast<std::int64_t>(layout_.groups(p_.b.format.block)),
-                                k_.convert(u64, k_.div(depth, group)));
+                                k_.convert(u64, WeightGroups::group_at(k_, p_, depth)));
   const auto address = [&](Reg base, int bytes) {
     return k_.mad_wide(place, kPairBytes * bytes, k_.fma(first, kRows * bytes, base));
   };
-  const Reg scales = address(in_.scales, size);
-  for (int i = 0; i < groups_.count(); ++i) {
-    const Reg scale = tile.next.scales[static_cast<std::size_t>(i)];
-    k_.emit(size == 1 ? "ld.global.nc.u16" : "ld.global.nc.b32", scale, k_.at(scales, i * kRows * size));
-    groups_.clear_behind(scale, i, depth, in_.k);
-  }
+  groups_.load_scales("ld.global.nc", tile.next, address(in_.scales, size), depth, in_.k);
   if (!p_.b.zero_points()) return;
   const Reg zeros = address(in_.zeros, 1);
   for (int i = 0; i < groups_.count(); ++i)

@@ -12,6 +12,7 @@ namespace {
 
 // Instructions of a warp for a word of weights, counted in machine code; those on integers issue in every
 // other clock and count twice. A share of the loop is among them.
+constexpr double kOfWideScales = 24;  // more, with scales in f32, by the same count
 constexpr double kOfIntegers = 27, kOfMxFloats = 36, kOfNvFloats = 50;
 constexpr double kBytesOfIntegers = 21, kBytesOfFloats = 26,
                  kBytesOfBytes = 9;   // beside 8 bits, counted in PTX
@@ -32,7 +33,7 @@ constexpr double kTouchClocks = 0.9,
 double instructions_of_word(const Problem& p) {
   if (p.a.format.element == s8) return kBytesOfBytes;
   if (p.row_scales()) return p.b.integers() ? kBytesOfIntegers : kBytesOfFloats;
-  if (p.b.integers()) return kOfIntegers;
+  if (p.b.integers()) return kOfIntegers + (p.b.wide_scales() ? kOfWideScales : 0);
   return p.b.format.scale == ue8m0 ? kOfMxFloats : kOfNvFloats;
 }
 
@@ -78,6 +79,19 @@ void add_stores(tune::Demand& d, const Problem& p, const Config& c) {
   d.tail = kJoinClocks * std::log2(std::max(c.split, 2) / 2);
 }
 
+/// Thread blocks that share the k-blocks of all tiles. Each writes its part of one or two tiles, and reads as
+/// much back, or more if a tile has more parts than units to deal out.
+void divide(tune::Demand& d, const StreamPlan& plan, const Problem& p, const Config& c) {
+  const double tiles = stream_tiles(p, c), units = kit::StreamKUnits(stream_tile(p, c)).count;
+  d.blocks = plan.blocks;
+  d.steps = static_cast<std::uint64_t>(plan.k_blocks);
+  d.most_per_sm = 1;
+  d.exchanged_bytes =
+      (plan.parts > 1 ? 1 : 2) * double(plan.workspace.slot_bytes) * (1 + std::max(1.0, plan.parts / units));
+  d.epilogue *= tiles / plan.blocks;
+  ++d.grid_waits;
+}
+
 }  // namespace
 
 tune::Demand demand_of(const Target& target, const Problem& p, const Config& c) {
@@ -104,6 +118,7 @@ tune::Demand demand_of(const Target& target, const Problem& p, const Config& c) 
                  .loads = tune::Loads::bulk,
                  .summed_bytes = accumulators * (c.split - 1) / plan.reduction.slices};
   add_stores(d, p, c);
+  if (plan.stream) divide(d, *plan.stream, p, c);
   if (c.split > 1) {
     d.summed_bytes *= rounds(target, plan, double(d.blocks));
     d.tail *= rounds(target, plan, double(d.blocks));

@@ -26,10 +26,12 @@ class Generator {
     in_ = plan_.params(p_, c_).declare(k_);
     place();
     kit::Pipeline pipeline(k_, c_.stages, plan_.shared.address(k_, shared_, "barriers"), c_.share);
-    kit::TileScheduler tiles(k_, schedule(), tile_problem(p_, in_, true));
+    kit::TileProblem problem = tile_problem(p_, in_, true);
+    if (c_.stream_k) problem.division = plan_.shared.address(k_, shared_, "division");
+    kit::TileScheduler tiles(k_, schedule(), problem);
     if (ByteDequantiser::table_bytes(p_) != 0) table_ = plan_.shared.address(k_, shared_, "table");
     ByteDequantiser::fill_table(k_, p_, table_, thread_);
-    start(pipeline);
+    start(pipeline, tiles);
     k_.if_(k_.eq(warp_, c_.warps_n), [&] { load(tiles, pipeline); }, [&] { multiply(tiles, pipeline); });
     k_.ret();
     return k_.finish();
@@ -54,11 +56,12 @@ class Generator {
     shared_ = k_.address_of(k_.dynamic_shared("tiles", 1024));
   }
 
-  void start(kit::Pipeline& pipeline) {
+  void start(kit::Pipeline& pipeline, kit::TileScheduler& tiles) {
     k_.section("the pipeline's barriers");
     k_.if_(k_.eq(thread_, 0), [&] {
       k_.emit("prefetch.tensormap", k_.at(in_["a"]));
       pipeline.initialise(c_.warps_n);
+      if (c_.stream_k) tiles.divide();
     });
     c_.share == 1 ? k_.barrier() : k_.cluster_barrier();
   }
@@ -81,11 +84,43 @@ class Generator {
     Store store(
         k_, p_, c_, plan_, mma, in_,
         {.warpgroup = group, .thread = thread, .stores = plan_.shared.address(k_, shared_, "stores")});
+    if (c_.stream_k)
+      share(tiles, loop, store, mma);
+    else
+      tiles.for_each([&](const kit::TilePortion& portion) {
+        loop.run(portion.depth);
+        finish(loop.accumulators(), portion.tile, store);
+      });
+    store.finish();
+  }
+
+  /// Stream-K: the portions of this thread block, then its slices of the tiles that it shares.
+  void share(kit::TileScheduler& tiles, MainLoop& loop, Store& store, Variant mma) {
+    kit::StreamKTile shape = stream_tile(p_, c_);
+    shape.mma = mma;
+    kit::StreamKReduction reduction(
+        k_, shape, plan_.stream->workspace, plan_.stream->reads,
+        {.workspace = in_[kWorkspace], .shared = shared_, .thread = thread_, .barrier = warpgroups(c_) + 1});
     tiles.for_each([&](const kit::TilePortion& portion) {
       loop.run(portion.depth);
-      finish(loop.accumulators(), portion.tile, store);
+      k_.if_(
+          portion.stream->whole, [&] { store.run(loop.accumulators(), portion.tile); },
+          [&] {
+            reduction.write_part(loop.accumulators(), tiles.shared(portion), rows_of_warp(portion.tile));
+          });
     });
-    store.finish();
+    tiles.for_each_shared([&](const kit::TileOrigin& tile, const kit::SharedTile& shared) {
+      reduction.add(shared, rows_of_warp(tile), [&](const kit::Accumulators& unit, Reg row, Reg column) {
+        store.run_unit(unit, tile, row, column);
+      });
+    });
+  }
+
+  /// Rows of the product, from the warp's first on.
+  Reg rows_of_warp(const kit::TileOrigin& tile) {
+    const Reg group = k_.fma(k_.shr(warp_, 2), row_tiles_of_warpgroup(c_) * kRows, tile.row);
+    const Reg first = k_.fma(k_.and_(warp_, 3), kRows / 4, group);
+    return KernelBuilder::as(s32, k_.sub(in_["n"], first));
   }
 
   void finish(const kit::Accumulators& accumulators, const kit::TileOrigin& tile, Store& store) {
@@ -117,6 +152,11 @@ Emitted emit_kernel(std::shared_ptr<const Specs> specs, const Target& target, co
                     .shared_bytes = static_cast<std::uint32_t>(plan.shared_bytes),
                     .arguments = plan.params(p, c).arguments()};
   if (c.split == 1) launch.blocks_per_sm = static_cast<std::uint32_t>(plan.blocks_per_sm);
+  if (plan.stream) {
+    launch.grid[0] = plan.stream->blocks;
+    launch.cooperative = true;
+    launch.workspace_bytes = plan.stream->workspace.bytes;
+  }
   return {.module = Generator(std::move(specs), target, p, c, plan).run(), .launches = {std::move(launch)}};
 }
 

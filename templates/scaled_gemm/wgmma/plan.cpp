@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "ptxloom/kit/pipeline.hpp"
+#include "ptxloom/kit/stream_k_division.hpp"
 #include "scaled_gemm/products.hpp"
 #include "scaled_gemm/weight_groups.hpp"
 
@@ -17,6 +18,7 @@ constexpr int kBulkUnit = 16;          // bytes
 constexpr int kReservedShared = 1024;  // per thread block, on top of what it requests
 constexpr int kOtherRegisters = 40;    // addresses, scales, temporaries
 constexpr int kBesidePromoted = 30;    // the same, if accumulators are promoted, as linked
+constexpr int kBesideWideScales = 8;   // more for a row tile, with scales in f32, as linked
 constexpr int kManyAccumulators = 128;
 constexpr int kMostResident = 8;
 constexpr int kLeastStagedRows = 32;  // of D; with fewer, threads store their own results
@@ -32,7 +34,8 @@ int registers_of(const Problem& p, const Config& c) {
   const int tiles = row_tiles_of_warpgroup(c), fragments = 2 * 4 * chunk_steps(p, c) * tiles;
   const int all =
       p.row_scales() ? kBesidePromoted + 2 * accumulators_of(c) : kOtherRegisters + accumulators_of(c);
-  return all + fragments + tiles * c.tile_k / kWordDepth;
+  const int wide = p.b.wide_scales() ? kBesideWideScales + WeightGroups::scale_registers(p, c.tile_k) : 0;
+  return all + fragments + tiles * (c.tile_k / kWordDepth + wide);
 }
 
 kit::ClusterTile reduction_of(const Config& c) {
@@ -89,7 +92,12 @@ Plan::Plan(const TargetInfo& chip, const Problem& p, const Config& c)
   shared.add("stores", staged(p, c) ? warpgroups(c) * kStoreBuffers * store.bytes() : 0, kSwizzlePattern);
   shared.add("table", ByteDequantiser::table_bytes(p), 8);
   shared.add("barriers", kit::Pipeline::bytes(c.stages), 8);
+  if (c.stream_k) {
+    shared.add("division", kit::StreamKDivision::kBytes, 16);
+    stream.emplace(chip, p, c);
+  }
   shared_bytes = shared.size();
+  if (c.stream_k) return;  // thread blocks wait for each other: one on each SM
   while (blocks_per_sm < kMostResident &&
          (blocks_per_sm + 1) * (shared_bytes + kReservedShared) <= chip.shared_per_sm &&
          registers_with(blocks_per_sm + 1, chip, c) >= registers)
@@ -103,15 +111,19 @@ int Plan::bytes_of_stage() const {
 kit::Params Plan::params(const Problem& p, const Config& c) const {
   kit::Params params;
   params.size("m", u32, p.m).size("n", u32, p.n).size("k", u32, p.k);
-  params.map("a", "a", activations.map(p.batch));
+  params.map("a", "a", activations.map(p.batch)).aligned(kBulkUnit);
   params.pointer("b", b8).aligned(kBulkUnit).pointer("scale_b", b8).aligned(kBulkUnit);
   if (p.b.zero_points()) params.pointer("zero_b", b8).aligned(kBulkUnit);
   if (p.b.format.tensor_scale) params.pointer("tensor_scale_b", f32).aligned(sizeof(float));
   add_product_params(params, p);
+  if (stream) params.workspace(b8);
   if (staged(p, c))
-    params.map("d_boxes", "d",
-               store.map(p.d, p.columns(), static_cast<std::uint32_t>(p.all_rows()), p.ldd, 0, 1));
-  if (!staged(p, c) || shares_boxes(p)) params.pointer("d", p.d).size("ldd", u32, p.ldd);
+    params
+        .map("d_boxes", "d",
+             store.map(p.d, p.columns(), static_cast<std::uint32_t>(p.all_rows()), p.ldd, 0, 1))
+        .aligned(kBulkUnit);
+  if (!staged(p, c) || shares_boxes(p) || c.stream_k)
+    params.pointer("d", p.d).aligned(alignment_of(p.d)).size("ldd", u32, p.ldd);
   return params;
 }
 

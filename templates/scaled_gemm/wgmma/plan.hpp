@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "ptxloom/kit/cluster_reduction.hpp"
@@ -8,6 +9,7 @@
 #include "ptxloom/kit/shared_layout.hpp"
 #include "ptxloom/kit/tma_tile.hpp"
 #include "scaled_gemm/config.hpp"
+#include "scaled_gemm/wgmma/stream.hpp"
 
 // How strategy wgmma divides the work and the shared memory of a thread block. The transpose is computed,
 // D^T = B^T A^T: rows of the product are columns of D, 64 of them for each instruction, and its columns are
@@ -57,11 +59,12 @@ struct Plan {
   kit::SharedLayout stage;   ///< parts activations, weights, scales, zeros
   int stage_bytes = 0;       ///< from one stage to the next
   kit::TmaBox store;         ///< of D
-  kit::SharedLayout shared;  ///< parts stages, stores, table, barriers
+  kit::SharedLayout shared;  ///< parts stages, stores, table, barriers and, with stream-K, division
   int shared_bytes = 0;
   kit::ClusterTile reduction;  ///< of split thread blocks
   int registers = 0;           ///< of a consumer thread, roughly
   int blocks_per_sm = 1;
+  std::optional<StreamPlan> stream;  ///< with stream-K
 
   int bytes_of_stage() const;  ///< that a stage expects
   kit::Params params(const Problem& problem, const Config& config) const;

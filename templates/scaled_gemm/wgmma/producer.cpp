@@ -2,6 +2,7 @@
 #include "scaled_gemm/wgmma/producer.hpp"
 
 #include "scaled_gemm/products.hpp"
+#include "scaled_gemm/weight_groups.hpp"
 
 namespace ptxloom::scaled_gemm::wgmma {
 
@@ -46,7 +47,7 @@ void Producer::fill(const kit::TileOrigin& tile, Reg depth) {
     copy("weights", plan_.weight_bytes, k_.fma(unit, kit::WeightLayout::kTileBytes, in_["b"]), stage, i,
          full);
     const Reg group = k_.mad_wide(row, static_cast<std::int64_t>(layout.groups(p_.b.format.block)),
-                                  wide(k_.div(depth, static_cast<int>(p_.b.format.block))));
+                                  wide(WeightGroups::group_at(k_, p_, depth)));
     const int size = kRows * p_.b.format.scale.bytes();
     copy("scales", plan_.scale_bytes, k_.fma(group, size, in_["scale_b"]), stage, i, full);
     if (p_.b.zero_points())

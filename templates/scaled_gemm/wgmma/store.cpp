@@ -59,6 +59,14 @@ void Store::run(const kit::Accumulators& accumulators, const kit::TileOrigin& ti
   k_.if_(k_.le(k_.add(tile.column, c_.tile_m), tile.rows), boxes, elements);
 }
 
+void Store::run_unit(const kit::Accumulators& unit, const kit::TileOrigin& tile, Reg row, Reg column) {
+  const std::vector<kit::AccumulatorPlace> places = kit::accumulator_places(mma_);
+  const Reg lane = k_.and_(inputs_.thread, 31), warp = k_.shr(inputs_.thread, 5);
+  const Reg part = k_.fma(inputs_.warpgroup, row_tiles_of_warpgroup(c_) * kRows, k_.add(tile.row, row));
+  store_elements(k_, p_, in_, unit[0][0], places, Results(k_, p_, in_, tile), tile,
+                 {.row = k_.add(tile.column, column), .column = k_.fma(warp, kWarpRows, part), .lane = lane});
+}
+
 void Store::store_results(const std::vector<Reg>& sums, const Results& results, const kit::TileOrigin& tile,
                           Reg column, int first) {
   const std::vector<kit::AccumulatorPlace> places = kit::accumulator_places(mma_);

@@ -26,6 +26,8 @@ class Store {
 
   /// Accumulators of all row tiles, from register `first` of each instruction on.
   void run(const kit::Accumulators& accumulators, const kit::TileOrigin& tile, int first = 0);
+  /// A unit of a tile that stream-K has added up, at this row and column of the warpgroup's part (u32).
+  void run_unit(const kit::Accumulators& unit, const kit::TileOrigin& tile, Reg row, Reg column);
   /// Waits for the TMA stores.
   void finish();
 

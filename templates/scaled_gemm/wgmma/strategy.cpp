@@ -12,6 +12,9 @@ namespace {
 
 // Larger thread blocks of a cluster may fail to launch.
 constexpr int kMostSharedInCluster = 200 * 1024;
+// The estimate for stream-K has not been compared with measurements, as those for clusters that divide k
+// have. So it must promise this much.
+constexpr double kLeastGain = 1.3;
 
 std::uint64_t k_blocks(const Problem& p, const Config& c) { return parts_of(p.k, c.tile_k); }
 
@@ -49,6 +52,36 @@ std::vector<Rule> shape_rules() {
       group_rule()};
 }
 
+std::vector<Rule> stream_rules() {
+  return {{"stream-K divides k itself: split=1",
+           {"split", "stream_k"},
+           [](const Target&, const Problem&, const Config& c) { return !c.stream_k || c.split == 1; }},
+          {"stream-K is for single thread blocks: share=1",
+           {"share", "stream_k"},
+           [](const Target&, const Problem&, const Config& c) { return !c.stream_k || c.share == 1; }},
+          {"stream_k=yes is for products without groups",
+           {"stream_k"},
+           [](const Target&, const Problem& p, const Config& c) {
+             return !c.stream_k || p.groups == Groups::none;
+           }},
+          {"stream_k=yes is for fewer tiles than twice the chip's SMs",
+           {"tile_m", "tile_n", "stream_k"},
+           [](const Target& target, const Problem& p, const Config& c) {
+             return !c.stream_k || stream_tiles(p, c) < 2.0 * target.info().sms;
+           }},
+          {"all tiles together have fewer than 2^31 k-blocks with stream_k=yes",
+           {"tile_m", "tile_n", "tile_k", "stream_k"},
+           [](const Target&, const Problem& p, const Config& c) {
+             return !c.stream_k || stream_k_blocks(p, c) < 0x1p31;
+           }},
+          {"the slices of shared tiles (stream_k) need more shared memory than the stages have",
+           {"tile_m", "tile_n", "tile_k", "warps_n", "stages", "stream_k"},
+           [](const Target& target, const Problem& p, const Config& c) {
+             return !c.stream_k || kit::StreamKUnits(stream_tile(p, c)).slice_bytes() <=
+                                       c.stages * Plan(target.info(), p, c).stage_bytes;
+           }}};
+}
+
 /// What a thread, a thread block and a grid can hold.
 std::vector<Rule> limit_rules() {
   return {{"the accumulators need more registers than a thread has",
@@ -57,7 +90,7 @@ std::vector<Rule> limit_rules() {
              return Plan(target.info(), p, c).registers <= registers_with(1, target.info(), c);
            }},
           {"the stages must fit into shared memory",
-           {"tile_m", "tile_n", "tile_k", "warps_n", "stages", "split", "share"},
+           {"tile_m", "tile_n", "tile_k", "warps_n", "stages", "split", "share", "stream_k"},
            [](const Target& target, const Problem& p, const Config& c) {
              const int most = c.split * c.share == 1 ? target.info().shared_per_block : kMostSharedInCluster;
              return Plan(target.info(), p, c).shared_bytes <= most;
@@ -65,11 +98,12 @@ std::vector<Rule> limit_rules() {
           grid_rule<grid>({"tile_m", "tile_n", "split", "share"})};
 }
 
-std::vector<Rule> rules() { return join_rules({shape_rules(), limit_rules()}); }
+std::vector<Rule> rules() { return join_rules({shape_rules(), stream_rules(), limit_rules()}); }
 
 std::vector<double> order_of(const tune::CostModel& model, const Target& target, const Problem& p,
                              const Config& c) {
-  return {model.us(demand_of(target, p, c)), double(c.split), double(-c.stages)};
+  const double us = model.us(demand_of(target, p, c)) * (c.stream_k ? kLeastGain : 1);
+  return {us, double(c.stream_k), double(c.split), double(-c.stages)};
 }
 
 bool serves(const Problem& p) { return p.b.shuffled; }

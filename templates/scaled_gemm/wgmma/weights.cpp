@@ -33,20 +33,11 @@ void Weights::read(Reg stage, Reg depth) {
           number * plan_.weight_bytes + static_cast<int>(i) / kWordsAtOnce * kit::WeightLayout::kTileBytes;
       k_.emit("ld.shared.v4.b32", std::span(into).subspan(i, kWordsAtOnce), k_.at(words, offset));
     }
-    read_scales(tile, k_.add(scales, number * plan_.scale_bytes), depth);
+    groups_.load_scales("ld.shared", tile.block, k_.add(scales, number * plan_.scale_bytes), depth, in_.k);
     for (std::size_t i = 0; i < tile.block.zeros.size(); ++i)
       k_.emit("ld.shared.u16", tile.block.zeros[i],
               k_.at(k_.add(zeros_, stage), number * plan_.zero_bytes + static_cast<int>(i) * kRows));
     ++number;
-  }
-}
-
-void Weights::read_scales(RowTile& tile, Reg from, Reg depth) {
-  const int size = p_.b.format.scale.bytes();
-  for (int i = 0; i < groups_.count(); ++i) {
-    const Reg scale = tile.block.scales[static_cast<std::size_t>(i)];
-    k_.emit(size == 1 ? "ld.shared.u16" : "ld.shared.b32", scale, k_.at(from, i * kRows * size));
-    groups_.clear_behind(scale, i, depth, in_.k);
   }
 }
 

@@ -43,7 +43,6 @@ class Weights {
     WeightBlock block;
     WeightGroups::State state = {};
   };
-  void read_scales(RowTile& tile, Reg from, Reg depth);
 
   KernelBuilder& k_;
   const Problem& p_;

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "shuffle_weights/problem.hpp"
+
+#include <fmt/format.h>
+
+#include <string>
+
+#include "ptxloom/error.hpp"
+#include "ptxloom/kit/scaled_format.hpp"
+
+namespace ptxloom::shuffle_weights {
+namespace {
+
+constexpr std::uint64_t kMostExtent = std::uint64_t{1} << 30;  // positions are 32-bit integers
+constexpr const char* kDefaultGroup = "128";
+constexpr const char* kWholeRow = "row";
+constexpr int kPacked = 2;  // elements in a byte
+
+std::uint32_t number(const Settings& words, const std::string& name) {
+  return static_cast<std::uint32_t>(std::stoull(words.at(name)));
+}
+
+/// MXFP4 or NVFP4; null: integers, which have a choice of groups and scales.
+const kit::ScaledFormat* fixed_format(const Settings& words) {
+  const kit::ScaledFormat* const format = kit::find_scaled_format(words.at("format"));
+  return format != nullptr && format->block != 0 ? format : nullptr;
+}
+
+Type element_of(const Settings& words) {
+  const kit::ScaledFormat* const format = fixed_format(words);
+  return format == nullptr ? *find_type(words.at("format")) : format->element;
+}
+
+/// Sets a parameter that only one value is possible for.
+void complete_fixed(Settings& words, const std::string& name, const std::string& value) {
+  const auto [word, added] = words.try_emplace(name, value);
+  if (!added && word->second != value)
+    throw Error(ErrorKind::usage, "bad-value",
+                fmt::format("shuffle_weights: {}={} cannot be used with format={}", name, word->second,
+                            words.at("format")),
+                "leave it out");
+}
+
+void complete_scales(Settings& words) {
+  if (const kit::ScaledFormat* const format = fixed_format(words)) {
+    complete_fixed(words, "group", std::to_string(format->block));
+    return complete_fixed(words, "scale", std::string(format->scale.name));
+  }
+  words.try_emplace("group", kDefaultGroup);
+  words.try_emplace("scale", bf16.name);
+  if (find_type(words.at("scale"))->bits == 8)
+    throw Error(ErrorKind::usage, "bad-value",
+                fmt::format("shuffle_weights: scale={} cannot be used with format={}", words.at("scale"),
+                            words.at("format")),
+                "integers have scales in bf16, f16 or f32");
+}
+
+Error too_large(std::string message) {
+  return Error(ErrorKind::usage, "shape-too-large", "shuffle_weights: " + std::move(message),
+               "a size is at most 2^30, and so are the tiles of 64 x 64 elements of all matrices");
+}
+
+void check_sizes(const Settings& words) {
+  for (const char* name : {"n", "k", "batch", "pitch"})
+    if (std::stoull(words.at(name)) > kMostExtent)
+      throw too_large(fmt::format("{}={}", name, words.at(name)));
+  const Problem p(words);
+  const std::uint64_t row_tiles = p.layout().row_tiles() * p.batch;
+  for (const std::uint64_t units : {p.layout().depth_tiles(), p.layout().groups(p.group)})
+    if (row_tiles > kMostExtent / units)
+      throw too_large(fmt::format("batch={} n={} k={}", p.batch, p.n, p.k));
+}
+
+}  // namespace
+
+Settings complete_problem(const ParameterSpace& space, const Settings& given) {
+  Settings words = space.complete(space.problem(), given);
+  space.require(words, {"n", "k", "format"});
+  complete_scales(words);
+  space.complete_pitch(words, "pitch", std::stoull(words.at("k")), {kPacked, 1});
+  check_sizes(words);
+  return words;
+}
+
+Problem::Problem(const Settings& words)
+    : n(number(words, "n")),
+      k(number(words, "k")),
+      batch(number(words, "batch")),
+      element(element_of(words)),
+      activations(*find_type(words.at("activations"))),
+      scale(*find_type(words.at("scale"))),
+      pitch(number(words, "pitch")) {
+  const auto filled = static_cast<std::uint32_t>(layout().depth_tiles()) * kit::WeightLayout::kTileDepth;
+  group = words.at("group") == kWholeRow ? filled : number(words, "group");
+}
+
+std::vector<TensorPlan> tensors_of(const Problem& p) {
+  const kit::WeightLayout layout = p.layout();
+  const auto over = [&](std::vector<std::uint64_t> shape) {
+    if (p.batch > 1) shape.insert(shape.begin(), p.batch);
+    return shape;
+  };
+  const auto out = [&](const char* name, Type type, std::uint64_t units, std::uint64_t size) {
+    return TensorPlan{.name = name,
+                      .type = type,
+                      .shape = over({layout.row_tiles(), units, size}),
+                      .role = TensorPlan::Role::out};
+  };
+  const auto groups = layout.groups(p.group);
+  std::vector<TensorPlan> all{{.name = "x", .type = p.element, .shape = over({p.n, p.pitch})},
+                              {.name = "scale", .type = p.scale, .shape = over({p.n, p.scales()})}};
+  if (p.zero_points()) all.push_back({.name = "zero", .type = u8, .shape = over({p.n, p.scales()})});
+  all.push_back(out("b", u8, layout.depth_tiles(), kit::WeightLayout::kTileBytes));
+  all.push_back(out("scale_b", p.scale, groups, kit::WeightLayout::kTileRows));
+  if (p.zero_points()) all.push_back(out("zero_b", u8, groups, kit::WeightLayout::kTileRows));
+  return all;
+}
+
+double input_bytes(const Problem& p) {
+  const double scale = p.scale.bytes() + (p.zero_points() ? 1 : 0);
+  return double(p.batch) * p.n * (double(p.k) / kPacked + p.scales() * scale);
+}
+
+double output_bytes(const Problem& p) {
+  const double scale = p.scale.bytes() + (p.zero_points() ? 1 : 0);
+  return double(p.tiles()) * kit::WeightLayout::kTileBytes +
+         double(p.scale_groups()) * kit::WeightLayout::kTileRows * scale;
+}
+
+}  // namespace ptxloom::shuffle_weights

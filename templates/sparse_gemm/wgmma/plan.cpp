@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sparse_gemm/wgmma/plan.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "ptxloom/kit/pipeline.hpp"
+#include "sparse_gemm/results.hpp"
+
+namespace ptxloom::sparse_gemm::wgmma {
+namespace {
+
+constexpr int kSwizzlePattern = 1024;  // bytes; alignment of TMA tiles
+constexpr int kReservedShared = 1024;  // per thread block, on top of what it requests
+constexpr int kMostThreadRegisters = 255, kOtherRegisters = 50;
+constexpr int kMostResident = 4;
+constexpr std::uint32_t kAlignment = 16;  // bytes
+
+}  // namespace
+
+std::string opcode(const Problem& p, int tile_m) {
+  return fmt::format("wgmma.mma_async.sp.sync.aligned.m64n{}k{}.{}.{}.{}", tile_m, instruction_depth(p),
+                     p.accumulator().name, p.type.name, p.type.name);
+}
+
+Variant with_a_in_shared(const Specs& specs, const std::string& opcode) {
+  const std::vector<Variant> found = specs.match(opcode);
+  return *std::ranges::find_if(found, [](const Variant& one) { return one.operand("A").registers() == 1; });
+}
+
+// An SM's register file has four partitions, and a warp lives in one of them.
+int registers_with(int blocks, const TargetInfo& chip, const Config& c) {
+  const int warps_of_part = (blocks * threads(c) / 32 + 3) / 4;
+  return std::min(kMostThreadRegisters, chip.registers_per_sm / kWarpgroupThreads / warps_of_part / 8 * 8);
+}
+
+Plan::Plan(const TargetInfo& chip, const Problem& p, const Config& c)
+    : values(p.values(), c.tile_n, c.tile_n, c.tile_k / 2),
+      activations(p.a(), c.tile_m, c.tile_m, c.tile_k),
+      registers(kOtherRegisters + row_tiles(c) * (c.tile_m / 2 + (chunks(p, c) + 2) * chunk_units(p) + 2)) {
+  stage.add("values", values.bytes(), kSwizzlePattern);
+  stage.add("activations", activations.bytes(), kSwizzlePattern);
+  stage_bytes = stage.pitch();
+  shared.add("stages", c.stages * stage_bytes, kSwizzlePattern);
+  shared.add("barriers", kit::Pipeline::bytes(c.stages), 8);
+  shared_bytes = shared.size();
+  while (blocks_per_sm < kMostResident &&
+         (blocks_per_sm + 1) * (shared_bytes + kReservedShared) <= chip.shared_per_sm &&
+         registers_with(blocks_per_sm + 1, chip, c) >= registers)
+    ++blocks_per_sm;
+}
+
+kit::Params Plan::params(const Plan& plan, const Problem& p) {
+  kit::Params params;
+  params.size("m", u32, p.m).size("n", u32, p.n).size("k", u32, p.k);
+  params.map("a", "a", plan.activations.map()).aligned(kAlignment);
+  params.map("values", "values", plan.values.map()).aligned(kAlignment);
+  params.pointer("metadata", b8).aligned(kAlignment);
+  add_result_params(params, p);
+  return params;
+}
+
+}  // namespace ptxloom::sparse_gemm::wgmma
