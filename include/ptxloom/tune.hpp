@@ -171,11 +171,16 @@ std::string_view name(Strategy strategy);
 /// The strategy of this name. Throws Error(usage, "unknown-strategy").
 Strategy parse_strategy(std::string_view name);
 
+/// Microseconds that the machine code of a linked candidate, which has this demand, lets expect; nullopt:
+/// nothing is known of it. Several threads call it at once.
+using CodeModel = std::function<std::optional<double>(const Candidate& candidate, const Demand& demand)>;
+
 /// The result for one candidate.
 struct Measurement {
   Settings config;          ///< its configuration
   double at_s = 0;          ///< when it was done, in seconds since the search began
   double predicted_us = 0;  ///< microseconds that the model had predicted; 0: no model
+  double code_us = 0;       ///< microseconds that SearchOptions::code_model had predicted; 0: nothing
   double time_us = 0;       ///< median, in microseconds
   double spread = 0;        ///< interquartile range over median
   int samples = 0;          ///< number of times
@@ -226,6 +231,14 @@ struct Restart {
   std::string why;            ///< what the candidate did
 };
 
+/// How well predictions ordered the candidates.
+struct Ranking {
+  std::string model;           ///< "cost model" (of the demand) or "machine code" (SearchOptions::code_model)
+  std::size_t candidates = 0;  ///< that have a time and a prediction
+  double correlation = 0;      ///< Spearman's rank correlation of predicted with measured times, -1 to 1
+  std::size_t place = 0;       ///< of the fastest one in the predicted order, from 1 on
+};
+
 /// The state of a search after a candidate.
 struct Progress {
   std::uint64_t evaluations = 0;      ///< candidates that are measured
@@ -248,6 +261,10 @@ struct SearchOptions {
   std::optional<DeviceInfo> device = {};
   double least_us =
       0;  ///< microseconds that the limits of the chip allow; a shorter time is refused: "mis-measured"
+  /// Predicts times from machine code. Of the candidates that wait for a device, the guided strategy measures
+  /// that first which this and the cost model together expect to be fastest. Empty: in the order of the
+  /// picks.
+  CodeModel code_model = {};
   /// With several devices, each times one common candidate first. A device whose time differs from that of
   /// the first one by a larger fraction is left out ("device-differs").
   double margin = 0.1;
@@ -281,7 +298,8 @@ struct SearchResult {
   double seconds = 0;                   ///< duration
   double device_busy = 0;      ///< fraction of the time that the devices were busy, after the first candidate
   std::vector<Share> devices;  ///< the first that is not left out has compared the best few
-  bool interrupted = false;    ///< whether `stop` ended it
+  std::vector<Ranking> rankings;    ///< of each model that predicted three candidates or more
+  bool interrupted = false;         ///< whether `stop` ended it
   std::optional<Diagnostic> fault;  ///< why nothing could be measured any more
   /// The winner; null if there is none.
   const Measurement* best() const { return winner ? &candidates[*winner] : nullptr; }

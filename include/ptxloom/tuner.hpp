@@ -50,6 +50,7 @@ struct TuneOptions {
   double link_seconds = 30;       ///< limit of the time to link a candidate, at most kMostSeconds
   std::size_t sample = 0;         ///< search only so many admissible configurations, drawn at random; 0: all
   bool must_hit = false;          ///< only look the record up; Error(refused, "no-record") if there is none
+  bool issue_model = true;        ///< predict times from machine code, and measure the promising first
   bool vendor = false;            ///< also time the vendor's library, if it is installed and has the problem
   tune::Measurer* measurer = nullptr;  ///< measures in place of a worker; no device is needed then
   /// "gpu:0", "gpu:1", ...: devices that share the search. They must be of the context's kind and agree with

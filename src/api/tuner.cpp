@@ -6,6 +6,7 @@
 #include <iterator>
 #include <utility>
 
+#include "api/code_model.hpp"
 #include "api/require_record.hpp"
 #include "api/tune_devices.hpp"
 #include "api/tune_outcome.hpp"
@@ -80,6 +81,10 @@ DeviceKey device_key(const Context& context) {
 }
 
 namespace {
+
+std::optional<DeviceInfo> device_of(const Context& context) {
+  return context.is_gpu() ? std::optional(context.device()) : std::nullopt;
+}
 
 /// Ranks must agree on this to help each other.
 std::string about(const Context& context, const Tunable& what, const TuneOptions& options,
@@ -164,8 +169,10 @@ TuneResult lead(const Context& context, const Tunable& what, const TuneOptions& 
        .jobs = options.jobs,
        .link_seconds = options.link_seconds,
        .first = options.sample > 0 ? std::vector<Settings>() : known_configs(context, what),
-       .device = context.is_gpu() ? std::optional(context.device()) : std::nullopt,
+       .device = device_of(context),
        .least_us = result.least_us,
+       .code_model =
+           options.issue_model ? api::code_model(context.target(), device_of(context)) : tune::CodeModel(),
        .ranks = options.ranks,
        .about = about(context, what, options, result.space),
        .save_wrong =

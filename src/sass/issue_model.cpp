@@ -5,8 +5,8 @@
 #include <array>
 #include <charconv>
 
+#include "sass/bulk_copies.hpp"
 #include "sass/critical_path.hpp"
-#include "sass/own_text.hpp"
 
 namespace ptxloom::sass {
 namespace {
@@ -31,10 +31,11 @@ unsigned last_number(const InstructionText& text) {
 class Modeller {
  public:
   Modeller(const ListedFunction& function, const OperandTable& operands, int chip, const IssueTable& table,
-           const LatencyTable& latencies, const ModelOptions& options)
+           const LatencyTable& latencies, const OwnText& own, const ModelOptions& options)
       : function_(function),
         table_(table),
         latencies_(latencies),
+        own_(own),
         options_(options),
         steps_(steps_of(function, operands, chip)) {
     model_.name = std::string(function.facts.name);
@@ -49,10 +50,14 @@ class Modeller {
     model_.mix = mix_of(all);
     const CodeLoops found = loops_of(steps_, function_.facts.kernel, [&](std::size_t step) {
       const IssueRow* const row = row_of(step);
-      return row != nullptr && row->effect == IssueEffect::poll;
+      return row != nullptr && (row->effect == IssueEffect::poll || row->effect == IssueEffect::sleep);
     });
     model_.waiting = found.waiting;
-    for (const CodeLoop& loop : found.loops) model_.loops.push_back(model_of(loop));
+    const BulkCopies copies(function_, steps_, found.loops, table_, own_);
+    for (const CodeLoop& loop : found.loops) model_.loops.push_back(described(loop, copies.in(loop)));
+    const LoopModel* const hottest = model_.hottest();
+    for (std::size_t i = 0; i < found.loops.size() && model_.occupancy.blocks > 0; ++i)
+      if (!options_.quick || &model_.loops[i] == hottest) predict(model_.loops[i], found.loops[i]);
     return std::move(model_);
   }
 
@@ -61,7 +66,8 @@ class Modeller {
     return table_.row_of(steps_[step].text, steps_[step].uses.type);
   }
 
-  LoopModel model_of(const CodeLoop& loop) const {
+  /// All but what takes long.
+  LoopModel described(const CodeLoop& loop, const BulkBytes& copied) const {
     LoopModel made{.first = offset(loop.steps.front()),
                    .last = offset(loop.steps.back()),
                    .depth = loop.depth,
@@ -71,30 +77,84 @@ class Modeller {
     made.mix = mix_of(loop.steps);
     made.ops = loop.steps;
     const std::vector<IssueOp> ops = ops_of(loop);
-    for (const std::size_t step : loop.steps)
-      if (const IssueRow* row = row_of(step))
-        made.operations += row->operations.at(columns_of(steps_[step].text));
+    for (const std::size_t step : loop.steps) {
+      const IssueRow* const row = row_of(step);
+      if (row == nullptr) continue;
+      const double operations = row->operations.at(size_of(steps_[step].text));
+      made.operations += operations;
+      if (is_tensor(*row)) made.tensor_operations += operations;
+    }
     made.unknown =
         static_cast<int>(std::ranges::count_if(ops, [&](const IssueOp& op) { return !is_known(op.row); }));
+    if (model_.occupancy.blocks == 0) return made;
+    made.warps = warps_of(ops).first;
+    made.copied_bytes = copied.bytes;
+    made.unknown_copies = copied.unknown;
+    add_bounds(made, ops);
+    return made;
+  }
+
+  void predict(LoopModel& made, const CodeLoop& loop) const {
     const CriticalPath path = critical_path(steps_, loop, table_, latencies_);
     made.path = path.cycles;
     for (const ChainStep& one : path.chain)
       made.chain.push_back({offset(one.step), function_.instructions[one.step].text, one.cycles});
-    if (model_.occupancy.blocks == 0) return made;
-    const auto [warps, block] = warps_of(ops);
-    made.warps = warps;
-    made.alone = simulate(table_, ops, {.warps = 1, .block_warps = 1, .units = false}).cycles;
-    made.sim = simulate(table_, ops, {.warps = warps, .block_warps = block});
+    std::vector<IssueOp> ops = ops_of(loop);
+    made.alone = simulated(ops, {.warps = 1, .block_warps = 1, .units = false}).cycles;
+    made.bounds.push_back(
+        {std::string(kLatencyBound), "one warp, waiting for its own results", made.alone, made.alone});
+    std::ranges::stable_sort(made.bounds, std::greater(), &Bound::cycles);
+    made.bound = made.bounds.front().name;
+    const int block = warps_of(ops).second;
+    made.sim = simulated(ops, {.warps = made.warps, .block_warps = block});
     made.cycles = made.sim.cycles;
-    add_bounds(made, ops, warps);
-    return made;
+    if (made.cycles > 0 && made.copied_bytes > 0) add_copies(made, ops, block);
+    add_shares(made);
+  }
+
+  SimResult simulated(const std::vector<IssueOp>& ops, SimOptions how) const {
+    if (options_.quick) {
+      how.few /= 2;
+      how.more /= 2;
+    }
+    return simulate(table_, ops, how);
+  }
+
+  /// Cycles of each unit that bulk copies occupy, of one warp's share of the bytes.
+  std::vector<double> copies_of(const LoopModel& loop, int block) const {
+    const double bytes = loop.copied_bytes / block;
+    std::vector<double> cycles(table_.units().size());
+    const IssueRow* const row = table_.expect_row();
+    if (row == nullptr) return cycles;
+    for (const IssueUse& use : row->uses) cycles[use.units.front()] += use.cycles.per_byte * bytes;
+    return cycles;
+  }
+
+  /// Copies arrive all the time, so they leave the loop's own accesses less of a unit: the others take so
+  /// much longer.
+  void add_copies(LoopModel& made, std::vector<IssueOp>& ops, int block) const {
+    const std::vector<double> copies = copies_of(made, block);
+    double least = made.cycles;
+    for (const Bound& one : made.bounds) least = std::max(least, one.cycles);
+    for (IssueOp& op : ops) {
+      for (std::size_t i = 0; op.row != nullptr && i < op.row->uses.size(); ++i) {
+        const double taken = copies[op.row->uses[i].units.front()] * made.warps / least;
+        if (taken > 0 && taken < 1) op.cycles[i] /= 1 - taken;
+      }
+    }
+    made.sim = simulated(ops, {.warps = made.warps, .block_warps = block});
+    made.cycles = std::max(made.sim.cycles, least);
   }
 
   /// What a row of a class says of tensor products without counting their operations is a guess.
   bool is_known(const IssueRow* row) const {
     if (row == nullptr) return false;
-    const bool tensor = table_.units()[row->uses.back().units.front()].name == kTensor;
-    return !tensor || !row->of_class || row->operations.at(0) > 0;
+    return !is_tensor(*row) || !row->of_class || row->operations.at({}) > 0;
+  }
+
+  bool is_tensor(const IssueRow& row) const {
+    return std::ranges::any_of(
+        row.uses, [&](const IssueUse& use) { return table_.units()[use.units.front()].name == kTensor; });
   }
 
   /// Warps of an SM and of a thread block that are in a loop: whole warpgroups if it has wgmma.
@@ -125,10 +185,10 @@ class Modeller {
     const HazardStep& code = steps_[step];
     IssueOp op{.step = step, .control = code.control, .row = row_of(step), .cycles = {}, .reads = {}};
     if (op.row == nullptr) return op;
-    const int columns = columns_of(code.text);
-    op.latency = table_.latency_of(*op.row, columns);
+    const IssueSize size = size_of(code.text);
+    op.latency = table_.latency_of(*op.row, size);
     op.read = op.row->read;
-    for (const IssueUse& use : op.row->uses) add_use(op, use, columns);
+    for (const IssueUse& use : op.row->uses) add_use(op, use, size);
     if (op.row->effect == IssueEffect::group) op.ends_group = has_group(code.text);
     if (op.row->effect == IssueEffect::group_wait) op.remain = last_number(code.text);
     if (const auto drain = drain_of(code.text)) {
@@ -143,12 +203,12 @@ class Modeller {
   }
 
   /// Cycles of a unit, as the options have it.
-  void add_use(IssueOp& op, const IssueUse& use, int columns) const {
+  void add_use(IssueOp& op, const IssueUse& use, const IssueSize& size) const {
     const IssueUnit& unit = table_.units()[use.units.front()];
-    double cycles = use.cycles.at(columns);
+    double cycles = use.cycles.at(size);
     if (unit.of_warp) op.hold = cycles;
     if (unit.of_warp || (unit.name == kL2 && op.row->global && options_.loads == LoadFrom::l1)) cycles = 0;
-    if (unit.name == kShared && columns == 0) {
+    if (unit.name == kShared && size.columns == 0) {
       cycles *= options_.conflicts;
       op.latency += table_.chip().wave * (options_.conflicts - 1);
     }
@@ -192,25 +252,26 @@ class Modeller {
     return loads;
   }
 
-  void add_bounds(LoopModel& made, const std::vector<IssueOp>& ops, int warps) const {
+  void add_bounds(LoopModel& made, const std::vector<IssueOp>& ops) const {
     const int schedulers = std::max(table_.chip().schedulers, 1);
-    const double each = (warps + schedulers - 1) / schedulers;
+    const double each = (made.warps + schedulers - 1) / schedulers;
     const double issue = table_.chip().dispatch * static_cast<double>(ops.size());
     made.bounds.push_back({std::string(kIssueBound), "instructions issued", issue, issue * each});
-    made.bounds.push_back(
-        {std::string(kLatencyBound), "one warp, waiting for its own results", made.alone, made.alone});
-    const std::vector<double> loads = loads_of(ops);
+    const std::vector<double> loads = loads_of(ops), copies = copies_of(made, warps_of(ops).second);
     for (std::size_t i = 0; i < loads.size(); ++i) {
-      if (loads[i] == 0) continue;
+      const double cycles = loads[i] + copies[i];
+      if (cycles == 0) continue;
       const IssueUnit& unit = table_.units()[i];
-      made.bounds.push_back({unit.name, unit.what, loads[i], loads[i] * (unit.of_sm ? warps : each)});
+      made.bounds.push_back({unit.name, unit.what, cycles, cycles * (unit.of_sm ? made.warps : each)});
+      if (unit.name == kShared) made.shared_bytes = loads[i] * kSharedBytes / options_.conflicts;
     }
-    std::ranges::stable_sort(made.bounds, std::greater(), &Bound::cycles);
-    made.bound = made.bounds.front().name;
+  }
+
+  /// Of the predicted time.
+  static void add_shares(LoopModel& made) {
     for (Bound& one : made.bounds) {
       one.busy = made.cycles > 0 ? std::min(one.cycles / made.cycles, 1.0) : 0;
       if (one.name == kTensor) made.tensor_busy = one.busy;
-      if (one.name == kShared) made.shared_bytes = one.warp * kSharedBytes / options_.conflicts;
     }
   }
 
@@ -219,6 +280,7 @@ class Modeller {
   const ListedFunction& function_;
   const IssueTable& table_;
   const LatencyTable& latencies_;
+  const OwnText& own_;
   const ModelOptions& options_;
   std::vector<HazardStep> steps_;
   FunctionModel model_;
@@ -285,7 +347,7 @@ IssueModel issue_model(const Listing& listing, int chip, const ModelOptions& opt
   const OwnText own(chip);
   for (ListedFunction function : listing.functions) {
     if (listing.nvdisasm.empty()) own.complete(function);
-    made.functions.push_back(Modeller(function, operands, chip, table, latencies, options).model());
+    made.functions.push_back(Modeller(function, operands, chip, table, latencies, own, options).model());
   }
   return made;
 }

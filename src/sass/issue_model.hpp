@@ -19,7 +19,8 @@ struct ModelOptions {
   int block_warps = 0;  ///< of a thread block; 0: what the kernel requires or allows, else kDefaultBlockWarps
   int shared = 0;       ///< bytes of dynamic shared memory of a thread block
   LoadFrom loads = LoadFrom::l2;
-  int conflicts = 1;  ///< accesses to the most loaded bank of shared memory, of each load and store
+  int conflicts = 1;   ///< accesses to the most loaded bank of shared memory, of each load and store
+  bool quick = false;  ///< only the loop that matters most, with fewer iterations
 };
 inline constexpr int kDefaultBlockWarps = 8;
 
@@ -70,8 +71,11 @@ struct LoopModel {
   double cycles = 0;              ///< predicted: an iteration of all warps of the SM; 0: no prediction
   std::string bound{};            ///< the name of what limits it
   double operations = 0;          ///< of an iteration of a warp, as the column of issue.json counts them
-  double shared_bytes = 0;        ///< to and from shared memory, of an iteration of a warp
-  double tensor_busy = 0;         ///< share of time
+  double tensor_operations = 0;   ///< those of tensor products
+  double shared_bytes = 0;  ///< to and from shared memory, of an iteration of a warp, without bulk copies
+  double copied_bytes = 0;  ///< that bulk copies bring, of an iteration of a thread block
+  int unknown_copies = 0;   ///< instructions that announce copies of a size that the code does not tell
+  double tensor_busy = 0;   ///< share of time
   SimResult sim{};
   std::vector<std::size_t> ops{};  ///< for each op of `sim`: the instruction's index in the function
 };

@@ -49,6 +49,16 @@ std::string tensor_text(const LoopModel& loop) {
                      100 * loop.tensor_busy, beside);
 }
 
+std::string copies_text(const LoopModel& loop) {
+  std::string text;
+  if (loop.copied_bytes > 0)
+    text += fmt::format("    bulk copies: {:.0f} bytes of a thread block an iteration\n", loop.copied_bytes);
+  if (loop.unknown_copies > 0)
+    text += fmt::format("    bulk copies of a size that the code does not tell are not counted: {}\n",
+                        loop.unknown_copies);
+  return text;
+}
+
 /// The instructions of a loop.
 std::string code_text(const LoopModel& loop) {
   std::string text = fmt::format("  loop {:04x} to {:04x}: {} ({})\n", loop.first, loop.last,
@@ -79,7 +89,7 @@ std::string loop_text(const LoopModel& loop, const Occupancy& occupancy) {
   text += fmt::format("    cycles of a warp: {}\n", stalls_text(loop.sim));
   if (loop.shared_bytes > 0)
     text += fmt::format("    shared memory: {:.0f} bytes of a warp an iteration\n", loop.shared_bytes);
-  return text + tensor_text(loop);
+  return text + copies_text(loop) + tensor_text(loop);
 }
 
 Json mix_json(const std::vector<MixEntry>& mix) {
@@ -125,6 +135,8 @@ Json loop_json(const LoopModel& loop) {
           {"chain", std::move(chain)},
           {"operations", loop.operations},
           {"shared_bytes", loop.shared_bytes},
+          {"copied_bytes", loop.copied_bytes},
+          {"unknown_copies", loop.unknown_copies},
           {"tensor_busy", loop.tensor_busy},
           {"stalls", stalls_json(loop.sim)}};
 }

@@ -11,8 +11,6 @@ namespace ptxloom::sass {
 namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
-/// The difference of two runs counts, as in a measurement: the warps of one make so many more iterations.
-constexpr int kFewIterations = 8, kMoreIterations = 24;
 constexpr int kShownIteration = 12;  ///< whose events are kept
 constexpr double kMostCycles = 4e6;
 constexpr std::size_t kOperandSlots = 4;
@@ -233,6 +231,7 @@ class Simulation {
     double begin = now;
     if (op.row == nullptr || !options_.units) return begin;
     for (std::size_t i = 0; i < op.row->uses.size(); ++i) {
+      if (op.cycles[i] == 0) continue;
       const IssueUse& use = op.row->uses[i];
       const auto index = *std::ranges::min_element(
           use.units, {}, [&](std::size_t one) { return unit(scheduler, one).free; });
@@ -371,10 +370,10 @@ class Simulation {
 
 SimResult simulate(const IssueTable& table, const std::vector<IssueOp>& ops, const SimOptions& options) {
   if (ops.empty() || options.warps < 1) return {};
-  const SimResult few = Simulation(table, ops, options, kFewIterations).run();
-  SimResult more = Simulation(table, ops, options, kMoreIterations).run();
+  const SimResult few = Simulation(table, ops, options, options.few).run();
+  SimResult more = Simulation(table, ops, options, options.more).run();
   if (few.cycles == 0 || more.cycles == 0) return {};
-  more.cycles = (more.cycles - few.cycles) / (kMoreIterations - kFewIterations);
+  more.cycles = (more.cycles - few.cycles) / (options.more - options.few);
   return more;
 }
 

@@ -50,6 +50,9 @@ struct SimOptions {
   int warps = 1;        ///< of an SM
   int block_warps = 1;  ///< of a thread block, which wait for each other at barriers
   bool units = true;    ///< false: as if there were any number of units and register banks
+  /// Iterations of the two runs whose difference counts, as in a measurement: the warps of one make so many
+  /// more.
+  int few = 8, more = 24;
 };
 
 struct SimResult {

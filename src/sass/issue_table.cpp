@@ -21,7 +21,10 @@ constexpr std::pair<std::string_view, IssueEffect> kEffects[] = {{"-", IssueEffe
                                                                  {"barrier", IssueEffect::barrier},
                                                                  {"group", IssueEffect::group},
                                                                  {"group_wait", IssueEffect::group_wait},
-                                                                 {"poll", IssueEffect::poll}};
+                                                                 {"poll", IssueEffect::poll},
+                                                                 {"sleep", IssueEffect::sleep},
+                                                                 {"expect", IssueEffect::expect},
+                                                                 {"release", IssueEffect::release}};
 
 double number_of(std::string_view text) {
   double value = 0;
@@ -29,11 +32,16 @@ double number_of(std::string_view text) {
   return value;
 }
 
-/// "4", "0.5n", "4+0.25n"; "-" is 0.
+/// "4", "0.5n", "4a+0.25n"; "-" is 0.
 IssueAmount amount_in(std::string_view text) {
   IssueAmount amount;
-  for (const std::string& term : split(text, '+'))
-    (term.ends_with('n') ? amount.per_column : amount.fixed) += number_of(term);
+  for (const std::string& term : split(text, '+')) {
+    double& part = term.ends_with('n')   ? amount.per_column
+                   : term.ends_with('a') ? amount.of_a
+                   : term.ends_with('b') ? amount.per_byte
+                                         : amount.fixed;
+    part += number_of(term);
+  }
   return amount;
 }
 
@@ -153,17 +161,25 @@ const IssueRow* IssueTable::row_of(const InstructionText& text, std::string_view
   return rows == types_.end() ? nullptr : first(rows->second);
 }
 
-double IssueTable::latency_of(const IssueRow& row, int columns) const {
-  return row.latency.at(columns) + (row.global ? load_ : 0);
+const IssueRow* IssueTable::expect_row() const {
+  for (const auto& [opcode, rows] : opcodes_)
+    for (const IssueRow& row : rows)
+      if (row.effect == IssueEffect::expect) return &row;
+  return nullptr;
 }
 
-int columns_of(const InstructionText& text) {
+double IssueTable::latency_of(const IssueRow& row, const IssueSize& size) const {
+  return row.latency.at(size) + (row.global ? load_ : 0);
+}
+
+IssueSize size_of(const InstructionText& text) {
   const std::size_t at = text.modifiers.find(".64x");
-  if (at == std::string::npos) return 0;
+  if (at == std::string::npos) return {};
   const char* const begin = text.modifiers.data() + at + 4;
-  int columns = 0;
-  std::from_chars(begin, text.modifiers.data() + text.modifiers.size(), columns);
-  return columns;
+  IssueSize size;
+  std::from_chars(begin, text.modifiers.data() + text.modifiers.size(), size.columns);
+  size.shared_a = text.operands.size() < 2 || !text.operands[1].starts_with('R');
+  return size;
 }
 
 }  // namespace ptxloom::sass

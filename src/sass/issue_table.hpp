@@ -33,10 +33,20 @@ struct IssueUnit {
   std::string what{};
 };
 
-/// An amount that may depend on the columns n of a wgmma: `fixed + per_column * n`.
+/// What amounts depend on, beside the instruction.
+struct IssueSize {
+  int columns = 0;       ///< n of a wgmma
+  bool shared_a = true;  ///< wgmma reads A from shared memory, not from registers
+  double bytes = 0;      ///< that bulk copies bring
+};
+
+/// `fixed + per_column * n + of_a * a + per_byte * b`: columns n of a wgmma, a = 1 if it reads A from shared
+/// memory, bytes b of bulk copies.
 struct IssueAmount {
-  double fixed = 0, per_column = 0;
-  double at(int columns) const { return fixed + per_column * columns; }
+  double fixed = 0, per_column = 0, of_a = 0, per_byte = 0;
+  double at(const IssueSize& size) const {
+    return fixed + per_column * size.columns + (size.shared_a ? of_a : 0) + per_byte * size.bytes;
+  }
 };
 
 /// What an instruction does beside occupying units.
@@ -48,7 +58,10 @@ enum class IssueEffect : std::uint8_t {
   barrier,     ///< waits for all warps of the thread block
   group,       ///< a wgmma: belongs to the group that the next one with a group operand ends
   group_wait,  ///< waits until at most some groups are in flight
-  poll,        ///< asks whether something has happened
+  poll,        ///< asks an mbarrier whether a phase is over
+  sleep,       ///< lets time pass until it is asked again
+  expect,      ///< tells an mbarrier how many bytes bulk copies bring
+  release,     ///< arrives at an mbarrier: a stage of a pipeline may be filled again
 };
 
 struct IssueUse {
@@ -82,7 +95,10 @@ class IssueTable {
   const std::vector<IssueUnit>& units() const { return units_; }
   /// The row of an instruction with this class of operands.json; null if there is none.
   const IssueRow* row_of(const InstructionText& text, std::string_view type) const;
-  double latency_of(const IssueRow& row, int columns) const;
+  /// The row of what tells an mbarrier to expect bytes: its amounts by byte are what bulk copies take. Null
+  /// if the chip has none.
+  const IssueRow* expect_row() const;
+  double latency_of(const IssueRow& row, const IssueSize& size) const;
   /// Whether the latencies were measured on another chip.
   bool assumed() const { return assumed_; }
 
@@ -99,7 +115,7 @@ class IssueTable {
   bool assumed_ = false;
 };
 
-/// The columns n in the modifier 64xNxK of a wgmma; 0: it is none.
-int columns_of(const InstructionText& text);
+/// The columns n in the modifier 64xNxK of a wgmma, 0 if it is none, and where it reads A.
+IssueSize size_of(const InstructionText& text);
 
 }  // namespace ptxloom::sass

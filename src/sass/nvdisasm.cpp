@@ -1,21 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sass/nvdisasm.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <spawn.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <system_error>
 #include <vector>
 
 #include "base/file.hpp"
-
-extern char** environ;
+#include "base/program.hpp"
 
 namespace ptxloom::sass {
 namespace {
@@ -25,18 +20,6 @@ namespace fs = std::filesystem;
 constexpr const char* kHint =
     "install the CUDA toolkit, or `pip install nvidia-cuda-nvdisasm`, and name the program in "
     "PTXLOOM_NVDISASM";
-
-std::vector<fs::path> folders_of(const char* variable) {
-  const char* const value = std::getenv(variable);
-  std::string_view text = value == nullptr ? "" : value;
-  std::vector<fs::path> folders;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find(':'), text.size());
-    if (end > 0) folders.emplace_back(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return folders;
-}
 
 /// A file of the cubin, removed with its folder.
 class TemporaryCubin {
@@ -69,52 +52,6 @@ class TemporaryCubin {
 
   fs::path folder_;
 };
-
-struct Ended {
-  bool success = false;
-  std::string output;  ///< stdout and stderr
-};
-
-/// Where the program's stdin, stdout and stderr go.
-class FileActions {
- public:
-  explicit FileActions(int output) {
-    ::posix_spawn_file_actions_init(&actions_);
-    ::posix_spawn_file_actions_addopen(&actions_, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    ::posix_spawn_file_actions_adddup2(&actions_, output, STDOUT_FILENO);
-    ::posix_spawn_file_actions_adddup2(&actions_, output, STDERR_FILENO);
-  }
-  ~FileActions() { ::posix_spawn_file_actions_destroy(&actions_); }
-  FileActions(const FileActions&) = delete;
-  FileActions& operator=(const FileActions&) = delete;
-  const posix_spawn_file_actions_t* get() const { return &actions_; }
-
- private:
-  posix_spawn_file_actions_t actions_{};
-};
-
-Ended run(const fs::path& program, std::vector<std::string> arguments) {
-  std::array<int, 2> ends{};
-  if (::pipe2(ends.data(), O_CLOEXEC) != 0) return {};
-  const FileDescriptor from(ends[0]);
-  FileDescriptor to(ends[1]);
-  const FileActions actions(to.get());
-  arguments.insert(arguments.begin(), program.string());
-  std::vector<char*> argv;
-  for (std::string& argument : arguments) argv.push_back(argument.data());
-  argv.push_back(nullptr);
-  pid_t child = -1;
-  const int failed = ::posix_spawn(&child, program.c_str(), actions.get(), nullptr, argv.data(), environ);
-  if (failed != 0) return {.output = std::generic_category().message(failed)};
-  to = FileDescriptor();
-  Ended ended;
-  read_all(from.get(), ended.output);
-  int status = 0;
-  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
-  ended.success = WIFEXITED(status) && WEXITSTATUS(status) == 0;
-  return ended;
-}
 
 /// "13.2" of "Cuda compilation tools, release 13.2, V13.2.86"
 std::string release_in(std::string_view text) {
@@ -153,12 +90,12 @@ fs::path find_nvdisasm() {
                 fmt::format("PTXLOOM_NVDISASM names {}, which is no program that can be run", named), kHint);
   }
   std::vector<fs::path> folders;
-  for (const fs::path& folder : folders_of("PTXLOOM_CUDA_PATH")) {
+  for (const fs::path& folder : folders_in("PTXLOOM_CUDA_PATH")) {
     folders.push_back(folder);
     folders.push_back(folder.parent_path() / "bin");
   }
-  for (const fs::path& folder : folders_of("PATH")) folders.push_back(folder);
-  for (const fs::path& root : folders_of("CUDA_HOME")) folders.push_back(root / "bin");
+  for (const fs::path& folder : folders_in("PATH")) folders.push_back(folder);
+  for (const fs::path& root : folders_in("CUDA_HOME")) folders.push_back(root / "bin");
   folders.emplace_back("/usr/local/cuda/bin");
   for (const fs::path& folder : folders) {
     const fs::path program = folder / "nvdisasm";
@@ -199,17 +136,18 @@ Disassembly disassemble(std::span<const std::byte> cubin) {
   Disassembly found;
   try {
     const fs::path program = find_nvdisasm();
-    found.version = release_in(run(program, {"--version"}).output);
+    found.version = release_in(run_program(program, {"--version"}).output);
     const TemporaryCubin file(cubin);
-    const Ended ended = run(program, {"-c", file.path().string()});
+    const Ended ended = run_program(program, {"-c", file.path().string()});
     if (ended.success) {
       found.sections = parse_disassembly(ended.output);
     } else {
+      const std::string why = last_line(ended.output);
       found.problem = Diagnostic{
           .severity = Severity::warning,
           .code = "nvdisasm-failed",
-          .message =
-              fmt::format("nvdisasm {} cannot read this cubin: {}", found.version, last_line(ended.output)),
+          .message = fmt::format("nvdisasm{}{} cannot read this cubin: {}", found.version.empty() ? "" : " ",
+                                 found.version, why.empty() ? "it printed nothing" : why),
           .hint = "a newer one may: `pip install nvidia-cuda-nvdisasm`, and name it in PTXLOOM_NVDISASM"};
     }
   } catch (const Error& error) {

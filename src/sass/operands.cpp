@@ -16,15 +16,15 @@ namespace {
 constexpr int kPredicates = 7;
 constexpr char kPredicateOperand = 'p', kGuard = 'g';
 
-struct Word {
+struct OperandWord {
   std::string_view text;    ///< "R2"
   std::string_view suffix;  ///< "64" of "R2.64"; empty: none
 };
 
 bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '$'; }
 
-std::vector<Word> words_in(std::string_view text) {
-  std::vector<Word> words;
+std::vector<OperandWord> words_in(std::string_view text) {
+  std::vector<OperandWord> words;
   for (std::size_t at = 0; at < text.size();) {
     if (!is_word(text[at])) {
       ++at;
@@ -32,7 +32,7 @@ std::vector<Word> words_in(std::string_view text) {
     }
     std::size_t end = at;
     while (end < text.size() && is_word(text[end])) ++end;
-    Word word{text.substr(at, end - at), {}};
+    OperandWord word{text.substr(at, end - at), {}};
     if (end < text.size() && text[end] == '.') {
       at = ++end;
       while (end < text.size() && is_word(text[end])) ++end;
@@ -110,7 +110,7 @@ class OperandReader {
     const std::size_t bracket = operand.find('[');
     const bool address = bracket == 0 || operand.starts_with("desc[");
     bool in_descriptor = operand.starts_with("desc[") || operand.starts_with("cx[");
-    for (const Word& word : words_in(operand)) {
+    for (const OperandWord& word : words_in(operand)) {
       const auto id = register_of(word.text);
       if (!id) continue;
       int count = 1;
@@ -128,7 +128,7 @@ class OperandReader {
  private:
   /// Whether a register in the brackets of an address is the first of two. Before sm_80 the text does not
   /// mark 64-bit addresses, which the modifier E tells.
-  bool is_pair(RegisterId id, const Word& word, bool wide_address) const {
+  bool is_pair(RegisterId id, const OperandWord& word, bool wide_address) const {
     const bool uniform = file_of(id) == RegisterFile::uniform;
     if (uniform) return wide_address;
     return chip_ < 80 && text_.has("E") && word.suffix != "U32";

@@ -96,7 +96,18 @@ OwnText::OwnText(int chip) {
   const nlohmann::json data = nlohmann::json::parse(kIssue);
   modifiers_ = fields_in(data.at("bits"), chip);
   operands_ = fields_in(data.at("operands"), chip);
+  constants_ = fields_in(data.at("constants"), chip);
   branches_ = fields_in(data.at("branches"), chip);
+}
+
+std::optional<Moved> OwnText::moved(std::string_view opcode, const Word& word) const {
+  constexpr std::string_view kMove = "move";
+  for (const BitField& form : fields_of(constants_, opcode)) {
+    const std::string place = word_of(word, form);
+    if (place == kMove) return Moved{};
+    if (!place.empty()) return Moved{.constant = true, .value = value_of(word, field_in(place))};
+  }
+  return std::nullopt;
 }
 
 void OwnText::add_target(ListedFunction& function, std::size_t index, const BitField& target) const {

@@ -27,8 +27,11 @@ void measure(Measurer& measurer, const Rival* new_rival, Tried& tried) {
 
 }  // namespace
 
-Crew::Crew(std::span<Measurer* const> measurers, Maker make, const Linker* linker, Feeder::Options options)
-    : bell_(options.bell), feeder_(std::move(make), linker, std::move(options)) {
+Crew::Crew(std::span<Measurer* const> measurers, Maker make, const Linker* linker, Feeder::Options options,
+           std::function<double(const Made&)> expected)
+    : bell_(options.bell),
+      expected_(std::move(expected)),
+      feeder_(std::move(make), linker, std::move(options)) {
   for (Measurer* measurer : measurers) {
     seats_.push_back(std::make_unique<Seat>());
     seats_.back()->measurer = measurer;
@@ -99,11 +102,18 @@ void Crew::hand_out() {
     for (const auto& seat : seats_) {
       if (made_.empty() || closed_) return;
       if (!seat->at_work || seat->lost || seat->jobs.size() + (seat->measuring ? 1 : 0) != held) continue;
-      seat->jobs.push_back(std::move(made_.front()));
-      made_.pop_front();
+      seat->jobs.push_back(next());
       changed_.notify_all();
     }
   }
+}
+
+/// Of those that wait, the one that is measured next.
+Made Crew::next() {
+  const auto chosen = expected_ ? std::ranges::min_element(made_, {}, expected_) : made_.begin();
+  Made made = std::move(*chosen);
+  made_.erase(chosen);
+  return made;
 }
 
 /// Passes the queue of a lost device to the others.

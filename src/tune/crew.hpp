@@ -38,7 +38,10 @@ struct Tried {
 
 class Crew {
  public:
-  Crew(std::span<Measurer* const> measurers, Maker make, const Linker* linker, Feeder::Options options);
+  /// `expected`: microseconds that a candidate is expected to take; of those that wait, the one with the
+  /// least is measured first. Null: they are measured in their order.
+  Crew(std::span<Measurer* const> measurers, Maker make, const Linker* linker, Feeder::Options options,
+       std::function<double(const Made&)> expected = {});
   /// Waits for measurements in progress.
   ~Crew();
   Crew(const Crew&) = delete;
@@ -75,12 +78,14 @@ class Crew {
   };
   void work(std::size_t device);
   void hand_out();
+  Made next();
   void retire(const Tried& tried);
 
   std::vector<std::unique_ptr<Seat>> seats_;
   std::shared_ptr<Bell> bell_;
   std::size_t under_way_ = 0;
   std::deque<Made> made_;  // taken from the feeder, not handed out yet
+  std::function<double(const Made&)> expected_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<Tried> tried_;

@@ -78,10 +78,20 @@ struct Feeder::State {
       if (options.code == Measurer::Code::none) return;
       made.candidate = make(made.config);
       if (options.code == Measurer::Code::cubin && made.candidate.cubin.empty()) link(made, job);
+      if (options.predict && !made.candidate.cubin.empty()) made.code_us = predicted(made);
     } catch (const Error& error) {
       made.problem = error.diagnostics().front();
     } catch (const std::exception& error) {
       made.problem = Diagnostic{.code = "candidate-failed", .message = reason_of(error)};
+    }
+  }
+
+  /// A candidate whose code cannot be read may still be measured.
+  double predicted(const Made& made) const {
+    try {
+      return options.predict(made.candidate, made.pick).value_or(0);
+    } catch (const std::exception&) {
+      return 0;
     }
   }
 

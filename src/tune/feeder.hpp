@@ -23,6 +23,7 @@ struct Made {
   Candidate candidate;
   std::optional<Resources> resources;
   double link_ms = 0;
+  double code_us = 0;        ///< predicted from its machine code; 0: nothing
   std::uint64_t number = 0;  ///< in the order of put()
   std::optional<Diagnostic> problem;
 };
@@ -35,6 +36,8 @@ class Feeder {
     unsigned jobs = 0;
     std::chrono::duration<double> limit{30};
     std::shared_ptr<Bell> bell = std::make_shared<Bell>();  ///< rings when one is done
+    /// Predicts microseconds from machine code. Called by the threads that link.
+    std::function<std::optional<double>(const Candidate&, const Pick&)> predict = {};
   };
   /// `linker` may be null unless machine code is wanted.
   Feeder(Maker make, const Linker* linker, Options options);

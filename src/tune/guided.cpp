@@ -103,10 +103,12 @@ class Guided : public Picker {
     if (!place) return std::nullopt;
     taken_[*place] = true;
     const bool learns = *place < surrogate_.size() && surrogate_.chosen() < kLearned;
-    double expected = prior_[*place];
-    if (*place < surrogate_.size()) expected += surrogate_.belief(*place).mean;
+    Surrogate::Belief belief;
+    if (*place < surrogate_.size()) belief = surrogate_.belief(*place);
     if (learns) surrogate_.choose(*place);
-    return Pick{.index = order_[*place], .predicted_us = std::exp(expected)};
+    return Pick{.index = order_[*place],
+                .predicted_us = std::exp(prior_[*place] + belief.mean),
+                .deviation = belief.deviation};
   }
 
   void tell(std::size_t index, std::optional<double> time_us) override {

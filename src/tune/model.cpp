@@ -66,10 +66,13 @@ struct Round {
   double clocks = 0, busy = 0;
 };
 
-Round round(const Demand& d, const Chip& chip, double at_once) {
+/// `code`: of the k-blocks, if it is known; else the demand says how long they take.
+Round round(const Demand& d, const Chip& chip, double at_once, const CodeClocks* code) {
   const bool bulk = d.loads == Loads::bulk;
   const double steps = std::max<double>(static_cast<double>(d.steps), 1);
-  const double busy = busy_clocks(d, chip, at_once) + (bulk ? steps * chip.model.bulk_step : 0);
+  const double busy = code != nullptr
+                          ? code->of_each(at_once)
+                          : busy_clocks(d, chip, at_once) + (bulk ? steps * chip.model.bulk_step : 0);
   const double step = std::max(busy / steps, latency(d, chip.model));
   const double alone = steps * step + d.epilogue + (d.persistent ? 0 : fill(d, chip.model));
   return {.clocks = std::max(at_once * busy, alone / std::max(d.in_turn, 1)), .busy = at_once * busy};
@@ -130,11 +133,11 @@ Chip chip_of(const Target& target, const std::optional<DeviceInfo>& device) {
   return chip;
 }
 
-Prediction predict(const Demand& d, const Chip& chip) {
+namespace {
+
+Prediction predict_rounds(const Demand& d, const Chip& chip, const CodeClocks* code) {
   Prediction result;
-  if (d.blocks == 0) return result;
-  if (d.loads == Loads::streamed) return predict_streaming(d, chip);
-  result.resident = resident_blocks(d, chip.limits);
+  result.resident = code != nullptr ? code->at_once : resident_blocks(d, chip.limits);
   const double slots = static_cast<double>(chip.sms) * result.resident;
   const double blocks = static_cast<double>(d.blocks);
   result.waves = blocks / slots;
@@ -143,7 +146,7 @@ Prediction predict(const Demand& d, const Chip& chip) {
   double clocks = other_clocks(d, chip), busy = 0;
   const auto add = [&](double rounds, double at_once) {
     if (rounds <= 0 || at_once <= 0) return;
-    const Round one = round(d, chip, at_once);
+    const Round one = round(d, chip, at_once, code);
     clocks += rounds * one.clocks;
     busy += rounds * one.busy;
   };
@@ -155,6 +158,19 @@ Prediction predict(const Demand& d, const Chip& chip) {
   result.us = 1e6 * (together + chip.model.launch / chip.clock_hz);
   result.waiting = std::max(0.0, 1 - busy / std::max(clocks, 1.0));
   return result;
+}
+
+}  // namespace
+
+double CodeClocks::of_each(double blocks) const { return std::max(together / at_once, alone / blocks); }
+
+Prediction predict(const Demand& d, const Chip& chip) {
+  if (d.blocks == 0) return {};
+  return d.loads == Loads::streamed ? predict_streaming(d, chip) : predict_rounds(d, chip, nullptr);
+}
+
+Prediction predict(const Demand& d, const Chip& chip, const CodeClocks& code) {
+  return d.blocks == 0 ? Prediction() : predict_rounds(d, chip, &code);
 }
 
 CostModel::CostModel(const Target& target)

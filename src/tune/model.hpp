@@ -48,4 +48,15 @@ struct Prediction {
 };
 Prediction predict(const Demand& demand, const Chip& chip);
 
+/// How long k-blocks keep an SM busy, as machine code has it.
+struct CodeClocks {
+  int at_once = 1;      ///< thread blocks of an SM
+  double together = 0;  ///< clocks for all k-blocks of each of them, at the same time
+  double alone = 0;     ///< clocks that those of one take at least
+  /// Of a thread block, with so many on the SM.
+  double of_each(double blocks) const;
+};
+/// With this in place of the operations, instructions and bytes that the demand names.
+Prediction predict(const Demand& demand, const Chip& chip, const CodeClocks& code);
+
 }  // namespace ptxloom::tune

@@ -8,9 +8,11 @@
 #include <utility>
 
 #include "ptxloom/tune.hpp"
+#include "tune/code_prior.hpp"
 #include "tune/crew.hpp"
 #include "tune/finalists.hpp"
 #include "tune/helpers.hpp"
+#include "tune/model.hpp"
 #include "tune/statistics.hpp"
 #include "tune/strategy.hpp"
 
@@ -31,6 +33,7 @@ class Search {
   Search(const Admissible& space, const Target& target, const Maker& make, const Linker* linker,
          std::span<Measurer* const> measurers, const SearchOptions& options)
       : space_(space),
+        chip_(chip_of(target, options.device)),
         options_(options),
         picker_(make_picker(space, target, options)),
         crew_(measurers, make, linker,
@@ -38,7 +41,9 @@ class Search {
                .target = std::string(target.name()),
                .jobs = options.jobs,
                .limit = std::chrono::duration<double>(options.link_seconds),
-               .bell = bell_}),
+               .bell = bell_,
+               .predict = prediction_of_code()},
+              [this](const Made& made) { return code_prior_.expected(made); }),
         helpers_(options, target, make, result_.devices) {
     for (const Measurer* measurer : measurers) result_.devices.push_back({.name = measurer->name()});
     crew_.take_on(0);
@@ -65,6 +70,13 @@ class Search {
   }
 
  private:
+  std::function<std::optional<double>(const Candidate&, const Pick&)> prediction_of_code() const {
+    if (!options_.code_model) return {};
+    return [&model = options_.code_model, this](const Candidate& candidate, const Pick& pick) {
+      return model(candidate, space_.demand(pick.index));
+    };
+  }
+
   void sum_up() {
     if (const Finalists::One* best = finalists_.best()) {
       result_.winner = best->candidate;
@@ -73,6 +85,20 @@ class Search {
     }
     result_.seconds = seconds_since(begin_);
     count_busy();
+    add_ranking("cost model", [&](const Measurement& one) { return predict(one.demand, chip_).us; });
+    add_ranking("machine code", [](const Measurement& one) { return one.code_us; });
+  }
+
+  void add_ranking(const char* model, const std::function<double(const Measurement&)>& predicted_us) {
+    constexpr std::size_t kLeast = 3;
+    std::vector<double> predicted, measured;
+    for (const Measurement& one : result_.candidates) {
+      const double us = one.problem ? 0 : predicted_us(one);
+      if (us <= 0) continue;
+      predicted.push_back(us);
+      measured.push_back(one.time_us);
+    }
+    if (measured.size() >= kLeast) result_.rankings.push_back(ranking_of(model, predicted, measured));
   }
 
   bool done() {
@@ -146,6 +172,7 @@ class Search {
     if (!made.problem) ++result_.devices[tried.device].evaluations;
     Measurement measurement{.config = made.config,
                             .predicted_us = made.pick.predicted_us,
+                            .code_us = made.code_us,
                             .link_ms = made.link_ms,
                             .demand = space_.demand(made.pick.index),
                             .resources = made.resources,
@@ -154,6 +181,7 @@ class Search {
     if (!measurement.problem) weigh(tried, measurement);
     measurement.at_s = seconds_since(begin_);
     if (first_s_ == 0) first_s_ = measurement.at_s, busy_us_ = 0;
+    if (!measurement.problem && made.code_us > 0) code_prior_.tell(made.code_us, measurement.time_us);
     picker_->tell(made.pick.index, measurement.problem ? std::nullopt : std::optional(measurement.time_us));
     result_.candidates.push_back(measurement);
     if (!measurement.problem) keep(std::move(made), measurement);
@@ -275,6 +303,7 @@ class Search {
   }
 
   const Admissible& space_;
+  const Chip chip_;
   const SearchOptions& options_;
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
   double first_s_ = 0, busy_us_ = 0;
@@ -284,6 +313,7 @@ class Search {
   bool agreed_ = false;             // and they have been compared
   std::optional<Diagnostic> lost_;  // the last device of this process that was lost
   std::unique_ptr<Picker> picker_;
+  CodePrior code_prior_;
   std::shared_ptr<Bell> bell_ = std::make_shared<Bell>();
   Crew crew_;
   Helpers helpers_;

@@ -14,6 +14,7 @@ struct Pick {
   std::size_t index = 0;    ///< into the admissible configurations
   int samples = 5;          ///< times to measure it
   double predicted_us = 0;  ///< what the strategy expects; 0 = no expectation
+  double deviation = 0;     ///< how uncertain that is: of its logarithm
 };
 
 class Picker {

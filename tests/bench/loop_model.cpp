@@ -4,7 +4,8 @@
 //
 //   nvcc -cubin -arch=sm_90a -O3 -o kernels.cubin tests/bench/loops/kernels.cu
 //
-// (units.cu and fresh.cu likewise.) This needs a GPU, for about a minute:
+// (units.cu and fresh.cu likewise; triton_loops.py makes cubins of Triton's.) This needs a GPU, for about a
+// minute:
 //
 //   loop_model measure MEASURED.jsonl CUBIN...
 //
@@ -91,8 +92,9 @@ class Meter {
   }
 
   double run(const Function& function, int warps, int iterations) const {
-    const Arguments arguments(function.signature(),
-                              {Argument(in_), Argument(out_), Argument(times_), Argument(iterations)});
+    std::vector<Argument> given = {Argument(in_), Argument(out_), Argument(times_), Argument(iterations)};
+    given.resize(function.signature().parameters.size(), Argument(nullptr));  // Triton's scratch memory
+    const Arguments arguments(function.signature(), given);
     function.launch(stream_, {.grid = {blocks()}, .block = {static_cast<std::uint32_t>(warps * kLanes)}},
                     arguments);
     stream_.synchronize();
@@ -112,6 +114,12 @@ class Meter {
   DeviceMemory in_, out_, times_;
 };
 
+/// Whether a thread block may have so many warps: a kernel of Triton requires a number.
+bool runs_with(const sass::CubinFunction& function, int warps) {
+  const int threads = function.block[0] * function.block[1] * function.block[2];
+  return threads == 0 || threads == warps * kLanes;
+}
+
 int measure(const std::string& file, std::span<char* const> cubins) {
   const Meter meter;
   std::ofstream out(file);
@@ -122,7 +130,7 @@ int measure(const std::string& file, std::span<char* const> cubins) {
     for (const sass::CubinFunction& one : view.functions()) {
       const Function function = module.function(one.name);
       for (const int warps : kWarpCounts) {
-        if (warps * kLanes > function.info().max_threads) continue;
+        if (warps * kLanes > function.info().max_threads || !runs_with(one, warps)) continue;
         const nlohmann::ordered_json line = {{"device", meter.context().info().name},
                                              {"kernel", one.name},
                                              {"warps", warps},
@@ -192,10 +200,11 @@ class Score {
   }
 
   void add(const sass::Listing& kernel, int chip) {
-    const std::string name(kernel.functions.front().facts.name);
+    const sass::CubinFunction& facts = kernel.functions.front().facts;
+    const std::string name(facts.name);
     std::string cells, bound;
     for (const int warps : kWarpCounts) {
-      const auto found = measured_.find({name, warps});
+      const auto found = runs_with(facts, warps) ? measured_.find({name, warps}) : measured_.end();
       const double predicted = found == measured_.end() ? 0 : predict(kernel, chip, name, warps, bound);
       if (predicted == 0) {
         cells += " |";

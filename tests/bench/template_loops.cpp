@@ -5,15 +5,18 @@
 //   template_loops measure MEASURED.jsonl     needs a GPU of sm_90; a minute
 //   template_loops score MEASURED.jsonl       needs nvJitLink; predicts the same kernels
 //
-// The clock is the one that the driver reports while the kernel runs.
+// A warp beside the kernel compares the SM's clock with the time meanwhile, since what the driver reports is
+// older: under a power limit the clock falls within milliseconds.
 #include <fmt/format.h>
 
+#include <array>
 #include <cmath>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "bench.hpp"
 #include "ptxloom/context.hpp"
+#include "ptxloom/launch.hpp"
 #include "ptxloom/runner.hpp"
 #include "ptxloom/templates.hpp"
 #include "ptxloom/tune.hpp"
@@ -53,6 +56,59 @@ Settings problem_of(const Case& one, int blocks) {
   return problem;
 }
 
+constexpr const char* kClockPtx = R"(.version 7.8
+.target sm_90
+.address_size 64
+.visible .entry clock(.param .u64 .ptr .global out, .param .u64 length) .maxntid 32, 1, 1
+{
+    .reg .pred p;
+    .reg .b64 out, length, time, begin, passed, cycles, first;
+    ld.param.u64 out, [out];
+    ld.param.u64 length, [length];
+    mov.u64 begin, %globaltimer;
+    mov.u64 first, %clock64;
+loop:
+    nanosleep.u32 1000;
+    mov.u64 time, %globaltimer;
+    mov.u64 cycles, %clock64;
+    sub.u64 passed, time, begin;
+    setp.lt.u64 p, passed, length;
+    @p bra loop;
+    sub.u64 cycles, cycles, first;
+    st.global.v2.b64 [out], {cycles, passed};
+    ret;
+}
+)";
+
+/// The clock of an SM while other kernels run.
+class ClockMeter {
+ public:
+  explicit ClockMeter(const Context& context)
+      : stream_(context.device_context()),
+        out_(context.device_context(), 2 * sizeof(std::uint64_t)),
+        module_(context.device_context(), context.linker().link(kClockPtx, {.target = "sm_90a"}).cubin),
+        function_(module_.function("clock")) {}
+
+  /// For so many nanoseconds from now on.
+  void start(std::uint64_t nanoseconds) {
+    function_.launch(stream_, {.grid = {1}, .block = {32}},
+                     Arguments(function_.signature(), {Argument(out_), Argument(nanoseconds)}));
+  }
+  /// In Hz.
+  double finish() {
+    stream_.synchronize();
+    std::array<std::uint64_t, 2> read{};
+    out_.download(std::as_writable_bytes(std::span(read)));
+    return 1e9 * static_cast<double>(read[0]) / static_cast<double>(read[1]);
+  }
+
+ private:
+  Stream stream_;
+  DeviceMemory out_;
+  DeviceModule module_;
+  Function function_;
+};
+
 /// Seconds of a launch, of many in a row, and the clock in Hz.
 std::pair<double, double> time_of(const Context& context, const Case& one, int blocks) {
   const Template& gemm = gemm_template();
@@ -72,18 +128,22 @@ std::pair<double, double> time_of(const Context& context, const Case& one, int b
   const LaunchConfig config = launch_config_of(plan, context.device().sms);
   const Stream stream(context.device_context());
   const Event begin(context.device_context()), end(context.device_context());
-  std::vector<double> seconds;
-  double clock = 0;
-  for (int round = 0; round < 5; ++round) {
+  std::vector<double> seconds, clocks;
+  ClockMeter meter(context);
+  for (int round = 0; round < 6; ++round) {
     constexpr int kLaunches = 200;
+    // The first round tells how long the others take.
+    const bool warm = !seconds.empty();
+    if (warm) meter.start(static_cast<std::uint64_t>(0.9e9 * kLaunches * seconds.back()));
     begin.record(stream);
     for (int i = 0; i < kLaunches; ++i) made.kernels.front().launch(stream, config, arguments);
     end.record(stream);
-    if (const auto health = context.device_context().health()) clock = 1e6 * health->clock_mhz;
     stream.synchronize();
+    if (warm) clocks.push_back(meter.finish());
     seconds.push_back(1e-3 * static_cast<double>(end.elapsed_ms(begin)) / kLaunches);
   }
-  return {bench::median(seconds), clock};
+  seconds.erase(seconds.begin());
+  return {bench::median(seconds), bench::median(clocks)};
 }
 
 int measure(const std::string& file) {
@@ -92,7 +152,7 @@ int measure(const std::string& file) {
   for (const Case& one : cases()) {
     const auto [few, few_clock] = time_of(context, one, kBlocks[0]);
     const auto [more, clock] = time_of(context, one, kBlocks[1]);
-    const double cycles = (more - few) * clock / (kBlocks[1] - kBlocks[0]);
+    const double cycles = (more * clock - few * few_clock) / (kBlocks[1] - kBlocks[0]);
     const nlohmann::ordered_json line = {
         {"problem", one.problem}, {"config", one.config}, {"clock_mhz", clock / 1e6}, {"cycles", cycles}};
     out << line.dump() << std::endl;

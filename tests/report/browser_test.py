@@ -175,7 +175,7 @@ class Report(unittest.TestCase):
         self.assertEqual(seen["against"], sorted(times, key=times.get))
         varied = {n for n in sample.VALUES if len({c["config"][n] for c in made["candidates"]}) > 1}
         self.assertEqual(set(seen["parameters"]), varied)
-        self.assertTrue({"registers", "shared memory", "threads", "occupancy", "spilled"} <= set(seen["resources"]))
+        self.assertTrue({"registers", "shared memory", "threads", "occupancy", "spilled", "machine code"} <= set(seen["resources"]))
         self.assertTrue(seen["tooltip"].startswith(f"#{made['winner']['candidate'] + 1}, "), seen["tooltip"])
         self.assertEqual(seen["pointed"], 1 + len(seen["parameters"]) + len(seen["resources"]))
         self.assertTrue(seen["tooltip_hidden"])
@@ -185,6 +185,9 @@ class Report(unittest.TestCase):
         self.assertEqual(sorted(int(t.replace(",", "")) for t in seen["inadmissible"]),
                          sorted([made["space"]["admissible"]] + [r["count"] for r in made["space"]["inadmissible"]]))
         self.assertEqual([verdict == "a tie" for verdict in seen["pairs"]], [p["verdict"] == "tie" for p in made["final"]])
+        self.assertEqual(len(seen["rankings"]), 1)
+        self.assertIn("machine code 0.94 over", seen["rankings"][0])
+        self.assertIn("the fastest as number 2", seen["rankings"][0])
         self.assertEqual(seen["gauges"], 4)
 
     def test_dark_and_light(self):

@@ -28,7 +28,8 @@ OBSERVE = """<script>
                 loops: texts("table.candidates tbody tr td:first-child"), hottest: texts("table.candidates tr.winner td:first-child"),
                 limits: texts(".bars tr.limit th"), code: texts("table.code tbody tr td:nth-child(3)"), boxes: document.querySelectorAll("svg.lanes rect").length,
                 roofs: document.querySelectorAll("svg.roof").length, title: document.title,
-                wide: document.documentElement.scrollWidth > innerWidth, paragraphs: texts("section > p")};
+                wide: document.documentElement.scrollWidth > innerWidth, paragraphs: texts("section > p"),
+                about: texts("#report > p")[0], measured: texts(".measured tr").map((text) => text.replace(/\\s/g, ""))};
   const box = document.querySelector("svg.lanes rect");
   if (box) {
     box.dispatchEvent(new MouseEvent("mousemove", {bubbles: true, clientX: 50, clientY: 50}));
@@ -56,7 +57,7 @@ def loop(draw, first):
     stalls = ["issued", "stall_count", "scoreboard", "unit_busy", "register_banks", "barrier", "not_selected"]
     return {"first": first, "last": first + 320, "depth": 1, "inner": True, "instructions": 21, "warps": 8, "other": 0, "unknown": 0, "mix": mix(draw),
             "cycles": bounds[0]["cycles"] * 1.1, "bound": bounds[0]["name"], "bounds": bounds, "alone": draw.uniform(5, 90),
-            "path": draw.uniform(0, 5), "chain": [], "operations": 1024, "shared_bytes": 512.0, "tensor_busy": draw.random(),
+            "path": draw.uniform(0, 5), "chain": [], "operations": 1024, "copied_bytes": 0.0, "unknown_copies": 0, "shared_bytes": 512.0, "tensor_busy": draw.random(),
             "stalls": {name: draw.uniform(0, 50) for name in stalls}}
 
 
@@ -70,7 +71,7 @@ def kernel(draw, name, loops, text="FFMA R{}, R1, R2, R3"):
             "occupancy": {"warps": 8, "most_warps": 64, "blocks": 1, "block_warps": 8, "limit": "registers"},
             "loops": [loop(draw, 0x100 * (i + 1)) for i in range(loops)], "waiting": 0,
             "resources": {"registers": 168, "static_shared": 1024, "dynamic_shared": 200000, "local": 0, "barriers": 1, "parameters": 64},
-            "hottest": hottest if loops else None}
+            "measured": None, "hottest": hottest if loops else None}
 
 
 def report(draw, functions, title="gemm m=512", **more):
@@ -80,6 +81,7 @@ def report(draw, functions, title="gemm m=512", **more):
     return {"schema": 1, "file": "gemm", "target": "sm_90a", "nvdisasm": "13.2", "assumed": False, "functions": functions, "title": title,
             "problem": {"m": "512"}, "config": {"tile_m": "128"},
             "gpu": {"name": "H200_SXM", "sms": 132, "clock_mhz": 1980, "mma_clock_mhz": 1830, "memory_gb_per_second": 4917},
+            "unmeasured": "ncu is not on PATH",
             "roofline": {"operations": 1e12, "bytes": 1e9, "unit": "f16", "memory_per_second": 4.9e12, "ceilings": ceilings},
             "units": [{"name": unit, "what": f"what {unit} is", "of_sm": False} for unit in UNITS], **more}
 
@@ -136,6 +138,17 @@ class KernelPage(unittest.TestCase):
         self.assertEqual((seen["tooltip"], seen["pointed"]), (pointed, [pointed]))
         self.assertEqual(seen["left"], [True, 0])
         self.assertEqual(seen["notes"], [])
+        self.assertEqual(seen["measured"], [])
+        self.assertIn("nothing was measured, since ncu is not on PATH", seen["about"])
+
+    def test_measured_stalls(self):
+        with_loop, straight = kernel(self.draw, "with_loop", 1), kernel(self.draw, "straight", 0)
+        with_loop["measured"] = {"launches": 3, "stalls": {"issued": 1.5, "scoreboard": 10.5, "other": 3.0}}
+        straight["measured"] = {"launches": 1, "stalls": {"issued": 1.25, "barrier": 3.75}}
+        seen = self.use("measured", report(self.draw, [with_loop, straight], unmeasured=""))
+        self.assertEqual(seen["measured"], ["issues1.5cycles10%", "scoreboard10.5cycles70%", "somethingelse3cycles20%",
+                                            "issues1.3cycles25%", "barrier3.8cycles75%"])
+        self.assertNotIn("nothing was measured", seen["about"])
 
     def test_nothing_to_predict(self):
         waiting = kernel(self.draw, "waiting", 1)

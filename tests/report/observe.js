@@ -92,6 +92,7 @@ async function use_page() {
   seen.commands = texts("#commands code");
   seen.against = texts(".against tbody th");
   seen.pairs = texts("#finalists tbody tr td:last-child");
+  seen.rankings = texts("#rankings");
   seen.problems = texts("#problems details > summary");
   seen.gauges = all("#device svg.plot").length;
   seen.devices = all("table.devices tbody tr").map((row) => texts("td", row));

@@ -78,7 +78,8 @@ def candidate(at, draw, failing):
     resources = resources_of(c, draw)
     per_sm = max(1, min(65536 // (resources["registers"] * threads), 233472 // (shared + 1024), 2048 // threads))
     one = {"config": c, "state": "measured", "at_s": round(at, 3), "link_ms": round(draw.uniform(15, 80), 1), "device": 0,
-           "predicted_us": round(time_of(c, resources, draw), 2), "resources": resources,
+           "predicted_us": round(time_of(c, resources, draw), 2), "code_us": round(time_of(c, resources, draw), 2),
+           "resources": resources,
            "block": {"threads": threads, "shared_bytes": shared, "grid": 4096 * 4096 // int(c["tile_m"]) //
                      int(c["tile_n"]), "per_sm": per_sm, "occupancy": per_sm * threads / 2048}}
     if draw.random() < failing:
@@ -145,6 +146,8 @@ def result(count=400, seed=1, failing=0.06, ptx=PTX):
                   "inadmissible": [{"rule": r, "count": c} for r, c in zip(RULES, [312001, 88342, 27113, 11210, 4000,
                                                                                    100])]},
         "candidates": candidates, "best": best, "final": pairs_of(candidates, draw), "baselines": [],
+        "rankings": [{"model": "cost model", "candidates": count, "correlation": 0.8125, "place": 7},
+                     {"model": "machine code", "candidates": count - 1, "correlation": 0.9375, "place": 2}],
         "health": health_of(seconds, draw), "restarts": [], "winner": None, "unkept": None,
     }
     made["restarts"] = [{"at_s": c["at_s"], "candidate": i, "why": c["problem"]["message"]}
@@ -190,7 +193,7 @@ def spread(seed):
 def only_record(seed):
     """Another process has tuned this: a record, and no search."""
     made = result(count=3, seed=seed, failing=0)
-    made.update(source="record", winner=None, candidates=[], best=[], final=[], health=[], devices=[], evaluations=0,
+    made.update(source="record", winner=None, candidates=[], best=[], final=[], rankings=[], health=[], devices=[], evaluations=0,
                 baselines=[], seconds=0, device_busy=0,
                 space={"parameters": [], "configurations": 0, "admissible": 0, "inadmissible": []})
     return made

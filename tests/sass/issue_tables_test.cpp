@@ -23,8 +23,8 @@ TEST_CASE("specs/sass/issue.json names units, classes and effects that exist") {
   };
   const std::set<std::string> units = first_cells(data.at("units")),
                               classes = first_cells(operands.at("classes"));
-  const std::set<std::string> effects = {"-",       "copy",  "commit",     "drain",
-                                         "barrier", "group", "group_wait", "poll"};
+  const std::set<std::string> effects = {"-",          "copy", "commit", "drain",  "barrier", "group",
+                                         "group_wait", "poll", "sleep",  "expect", "release"};
   int rows = 0;
   for (const auto& table : data.at("instructions")) {
     for (std::size_t i = 1; i < table.at("rows").size(); ++i, ++rows) {

@@ -133,6 +133,7 @@ class CandidateTable {
       one.saved && ["what reproduces it", html("code", {}, one.saved)],
       one.device_name && ["device", `${one.device_name} (${one.device})`],
       is_number(one.predicted) && ["predicted", result.time.whole(one.predicted)],
+      is_number(one.code) && ["predicted from machine code", result.time.whole(one.code)],
       is_number(one.samples) && ["samples", number_text(one.samples)],
       is_number(one.blocks) && ["blocks", `${number_text(one.blocks)} in the grid${is_number(one.per_sm) ? `, ${one.per_sm} at once on an SM` : ""}`],
       ["done", `${number_text(one.at, 2)} s after the search began, linked in ${number_text(one.link_ms, 1)} ms`],

@@ -58,6 +58,12 @@ function sentence_case(text) {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
+/** How well each model ordered what was measured. */
+function rankings_text({rankings}) {
+  const words = rankings.map((one) => `${one.model} ${number_text(one.correlation, 2)} over ${count_text(one.candidates, "candidate")}, the fastest as number ${number_text(one.place)}`);
+  return `Rank correlation of predicted with measured times: ${words.join("; ")}.`;
+}
+
 function warnings_of(result) {
   const {data} = result;
   const wrong = result.candidates.filter((one) => one.kind === "wrong").length;
@@ -83,6 +89,7 @@ function headline(view) {
     headline_figures(result),
     against_bars(result),
     html("p", {class: "quiet"}, search_text(result)),
+    data.rankings.length > 0 && html("p", {class: "quiet", id: "rankings"}, rankings_text(data)),
     result.uncompared.length > 0 && html("ul", {class: "notes info"}, result.uncompared.map((one) => html("li", {}, `Not compared with ${one.name}: ${one.problem.message} (${one.problem.code})`))),
     warnings.length > 0 && html("ul", {class: "notes"}, warnings.map((one) => html("li", {}, one))),
   ];

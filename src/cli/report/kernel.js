@@ -3,7 +3,7 @@
 "use strict";
 
 const kStallNames = {issued: "issues", stall_count: "stall count", scoreboard: "scoreboard", unit_busy: "unit busy",
-                     register_banks: "register banks", barrier: "barrier", not_selected: "another warp was chosen"};
+                     register_banks: "register banks", barrier: "barrier", not_selected: "another warp was chosen", other: "something else"};
 
 function hex(offset) {
   return offset.toString(16).padStart(4, "0");
@@ -42,10 +42,17 @@ function bound_bars(loop) {
                                              text: `${number_text(one.cycles, 1)} cycles`, what: one.what})));
 }
 
-function stall_bars(loop) {
-  const rows = Object.entries(loop.stalls).filter(([, cycles]) => cycles >= 0.05);
-  const total = rows.reduce((sum, [, cycles]) => sum + cycles, 0) || 1;
-  return bar_table(rows.map(([name, cycles]) => ({name: kStallNames[name], share: cycles / total, text: `${number_text(cycles, 1)} cycles`})));
+function stall_bars(stalls) {
+  const total = Object.values(stalls).reduce((sum, cycles) => sum + cycles, 0) || 1;
+  const rows = Object.entries(stalls).filter(([, cycles]) => cycles >= 0.001 * total);
+  return bar_table(rows.map(([name, cycles]) => ({name: kStallNames[name], share: cycles / total, text: `${number_text(cycles, 1)} cycles`, what: percent_text(cycles / total, 0)})));
+}
+
+/** What Nsight Compute measured, of the whole kernel. */
+function measured_part(kernel) {
+  if (!kernel.measured) return null;
+  return html("div", {class: "measured"}, html("h3", {}, "Its time for each instruction, measured"), stall_bars(kernel.measured.stalls),
+              html("p", {class: "quiet small"}, `By Nsight Compute, of the whole kernel; launches: ${number_text(kernel.measured.launches)}.`));
 }
 
 function code_table(hottest) {
@@ -97,11 +104,14 @@ function kernel_section(report, kernel, i) {
   made.append(html("div", {class: "columns"}, html("div", {}, html("h3", {}, "Resources"), resources_list(report, kernel)),
                    html("div", {}, html("h3", {}, "Instructions by unit"), mix_bars(report, kernel.mix))));
   if (kernel.loops.length > 0) made.append(html("h3", {}, "Loops"), loops_table(kernel));
-  if (!predicted) return made;
+  if (!predicted) {
+    made.append(...[measured_part(kernel)].filter(Boolean));
+    return made;
+  }
   const roof = roofline_figure(report.roofline, hottest.operations_per_second);
   if (roof) made.append(html("h3", {}, `Roofline${report.gpu ? ` of ${report.gpu.name}` : ""}`), roof);
   made.append(html("div", {class: "columns"}, html("div", {}, html("h3", {}, "What limits the hottest loop"), bound_bars(loop)),
-                   html("div", {}, html("h3", {}, "A warp's time in it, predicted"), stall_bars(loop))));
+                   html("div", {}, html("h3", {}, "A warp's time in it, predicted"), stall_bars(loop.stalls)), measured_part(kernel)));
   const lanes = timeline_figure(hottest, report.units, point_in(made));
   if (lanes) made.append(html("h3", {}, "Units in one iteration"), html("p", {class: "quiet small"}, "Cycles from left to right. Blue: the first warp of a scheduler; grey: its other warps, unless they have too many instructions to show. Units of the SM show this scheduler's part."), lanes);
   made.append(html("h3", {}, "Its machine code"), code_table(hottest));
@@ -112,7 +122,7 @@ function show_report(report) {
   const shown = report.functions.length === 0 ? [html("p", {}, "The file has no code.")] : report.functions.map((kernel, i) => kernel_section(report, kernel, i));
   const words = Object.entries(report.config ?? {}).map(([name, value]) => [name, value]);
   document.getElementById("report").replaceChildren(
-    html("h1", {}, report.title), html("p", {class: "quiet"}, `${report.target}${report.gpu ? `, ${report.gpu.name}` : ""}. Predicted from the machine code; nothing was measured.`),
+    html("h1", {}, report.title), html("p", {class: "quiet"}, `${report.target}${report.gpu ? `, ${report.gpu.name}` : ""}. Predicted from the machine code${report.unmeasured ? `; nothing was measured, since ${report.unmeasured}` : ""}.`),
     ...(words.length > 0 ? [pairs_list(words, "settings")] : []),
     ...(report.assumed ? [html("ul", {class: "notes info"}, html("li", {}, "The issue model was measured on sm_90 only; figures that it lacks for this chip are those of sm_90."))] : []),
     ...(report.nvdisasm === "" ? [html("ul", {class: "notes info"}, html("li", {}, "Without nvdisasm the text of instructions is ptxloom's own, and has no operands but registers."))] : []), ...shown);

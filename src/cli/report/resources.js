@@ -12,6 +12,7 @@ function resource_kinds(result) {
     {key: "blocks", title: "blocks", of: "of the grid", log: true},
     {key: "spills", title: "spilled", of: "bytes a thread, stored and loaded"},
     {key: "predicted", title: "prediction", of: `${result.time.unit}, by the model, before it was measured`, scale: result.time.scale, log: true},
+    {key: "code", title: "machine code", of: `${result.time.unit}, predicted by the issue model`, scale: result.time.scale, log: true},
   ];
 }
 

@@ -35,6 +35,7 @@ function read_candidate(one, index, winner, devices) {
     spread: one.spread,
     samples: one.samples,
     predicted: one.predicted_us,
+    code: one.code_us,
     link_ms: one.link_ms,
     registers: resources.registers,
     stack: resources.stack,

@@ -79,6 +79,31 @@ Json gpu_json(const ReportInput& input) {
           {"memory_gb_per_second", input.gpu->memory}};
 }
 
+/// Null if it was not measured.
+Json measured_json(const sass::CubinFunction& facts, const ReportInput& input) {
+  const auto found = input.measured.find(std::string(facts.name));
+  if (found == input.measured.end()) return {};
+  return {{"launches", found->second.launches}, {"stalls", found->second.cycles}};
+}
+
+/// "scoreboard 40 %, stall count 21 %": of a warp's time, the largest first.
+std::string shares_text(const Json& stalls) {
+  std::vector<std::pair<double, std::string>> shares;
+  double total = 0;
+  for (const auto& [name, cycles] : stalls.items()) {
+    shares.emplace_back(cycles.get<double>(), name);
+    total += cycles.get<double>();
+  }
+  std::ranges::sort(shares, std::greater());
+  std::string text;
+  for (auto& [cycles, name] : shares) {
+    if (cycles < 0.005 * total) continue;
+    std::ranges::replace(name, '_', ' ');
+    text += fmt::format("{}{} {:.0f} %", text.empty() ? "" : ", ", name, 100 * cycles / total);
+  }
+  return text;
+}
+
 /// The product m * n * k of the word m16n8k16 of an opcode; 0: it has none.
 double shape_in(const std::string& opcode) {
   for (std::size_t at = opcode.find(".m"); at != std::string::npos; at = opcode.find(".m", at + 1)) {
@@ -171,7 +196,8 @@ std::string hottest_text(const Json& function, const std::string& unit) {
     rows.push_back({"    " + bound.at("name").get<std::string>(),
                     fmt::format("{:.1f}", bound.at("cycles").get<double>()),
                     fmt::format("{:.0f} %", 100 * bound.at("busy").get<double>())});
-  return text + format_table(rows);
+  return text + format_table(rows) +
+         fmt::format("  a warp's time in it, predicted: {}\n", shares_text(loop.at("stalls")));
 }
 
 }  // namespace
@@ -182,6 +208,7 @@ Json kernel_report(const ReportInput& input) {
   Json& functions = report["functions"];
   for (std::size_t i = 0; i < functions.size(); ++i) {
     functions[i]["resources"] = resources_json(model.functions[i].facts, input);
+    functions[i]["measured"] = measured_json(model.functions[i].facts, input);
     functions[i]["hottest"] = hottest_json(model.functions[i], i, input, model);
     if (!model.functions[i].facts.kernel) functions[i]["occupancy"] = nullptr;
   }
@@ -194,6 +221,7 @@ Json kernel_report(const ReportInput& input) {
   report["problem"] = input.work.problem;
   report["config"] = input.work.config;
   report["gpu"] = gpu_json(input);
+  report["unmeasured"] = input.unmeasured;
   report["roofline"] = roofline_json(input);
   report["units"] = std::move(units);
   return report;
@@ -214,6 +242,9 @@ std::string kernel_report_text(const Json& report) {
                         resources.at("static_shared").get<int>() + resources.at("dynamic_shared").get<int>(),
                         occupancy_text(function));
     text += hottest_text(function, roofline.at("unit").get<std::string>());
+    if (const Json& measured = function.at("measured"); !measured.is_null())
+      text +=
+          fmt::format("  a warp's time in all, measured by ncu: {}\n", shares_text(measured.at("stalls")));
   }
   return text;
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cli/sass/launch_model.hpp"
+#include "cli/sass/ncu_stalls.hpp"
 #include "ptxloom/plan.hpp"
 #include "target/rates.hpp"
 
@@ -29,8 +30,10 @@ struct ReportInput {
   int chip = 0;
   sass::ModelOptions how{};
   ReportWork work{};
-  std::optional<target::Product> gpu{};             ///< none is known of some chips
-  std::vector<std::filesystem::path> records = {};  ///< of `bench insn`
+  std::optional<target::Product> gpu{};                 ///< none is known of some chips
+  std::vector<std::filesystem::path> records = {};      ///< of `bench insn`
+  std::map<std::string, MeasuredStalls> measured = {};  ///< by kernel
+  std::string unmeasured = {};                          ///< why nothing is
 };
 
 nlohmann::ordered_json kernel_report(const ReportInput& input);

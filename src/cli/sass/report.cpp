@@ -12,6 +12,7 @@
 #include "cli/sass/kernel_report.hpp"
 #include "cli/sass/launch_model.hpp"
 #include "cli/sass/model_flags.hpp"
+#include "cli/sass/ncu_stalls.hpp"
 #include "jit/ptx_header.hpp"
 #include "ptxloom/build_words.hpp"
 #include "ptxloom/context.hpp"
@@ -28,6 +29,7 @@ struct ReportFlags {
   std::string format = "html";
   std::filesystem::path output;
   std::vector<std::filesystem::path> records;
+  std::filesystem::path stalls;
   ModelFlags how;
 };
 
@@ -151,6 +153,30 @@ std::pair<int, std::string> target_of(const Tool& tool, const Subject& subject, 
   return {cubin.chip(), std::string(cubin.target())};
 }
 
+/// The arguments that run the kernel; empty if more must be known for that.
+std::vector<std::string> run_of(const ReportFlags& options, const Subject& subject) {
+  std::vector<std::string> words = {"run", options.kernel, "--device", "gpu"};
+  if (!is_file(options.kernel))
+    for (const std::string& set : options.sets) words.insert(words.end(), {"--set", set});
+  else if (subject.work.launches.empty())
+    words.clear();
+  return words;
+}
+
+/// What Nsight Compute measures of the kernel, or has measured before.
+void measure_stalls(const ReportFlags& options, const std::vector<std::string>& run, ReportInput& input) {
+  if (!options.stalls.empty()) {
+    input.measured = read_ncu(read_data(options.stalls.string()), options.stalls.string());
+    return;
+  }
+  NcuRun made = run.empty() ? NcuRun{.problem = "how to launch the kernel is not known"} : run_ncu(run);
+  if (made.problem.empty())
+    input.measured = read_ncu(made.csv, "what ncu printed");
+  else
+    say("note: stall reasons are predicted, not measured: {}\n", made.problem);
+  input.unmeasured = std::move(made.problem);
+}
+
 /// Links if need be, and disassembles.
 nlohmann::ordered_json report_of(const Tool& tool, const ReportFlags& options, Subject subject,
                                  const std::optional<target::Product>& gpu) {
@@ -166,12 +192,15 @@ nlohmann::ordered_json report_of(const Tool& tool, const ReportFlags& options, S
                   .disassembly = &disassembly});
   if (listing.functions.empty()) say("note: {} has no code\n", options.kernel);
   if (subject.work.launches.empty()) print_shared_note(options.how);
-  return kernel_report({.listing = listing,
-                        .chip = cubin.chip(),
-                        .how = options.how.options(),
-                        .work = std::move(subject.work),
-                        .gpu = gpu,
-                        .records = options.records});
+  const std::vector<std::string> run = run_of(options, subject);
+  ReportInput input{.listing = listing,
+                    .chip = cubin.chip(),
+                    .how = options.how.options(),
+                    .work = std::move(subject.work),
+                    .gpu = gpu,
+                    .records = options.records};
+  measure_stalls(options, run, input);
+  return kernel_report(input);
 }
 
 int run_report(const Tool& tool, const ReportFlags& options) {
@@ -213,6 +242,11 @@ void add_report(Tool& tool) {
         command.add_option("--records", options.records, "records of bench insn, for measured ceilings")
             ->allow_extra_args(false)
             ->type_name("FILE");
+        command
+            .add_option("--stalls", options.stalls,
+                        "stall reasons as `ncu --csv` printed them; default: ncu is run, if it is on PATH "
+                        "and there is a GPU")
+            ->type_name("FILE.csv");
         command
             .add_option("--format", options.format, "html (default), text or json (docs/json/report.json)")
             ->check(CLI::IsMember({"text", "html", "json"}));

@@ -35,6 +35,7 @@ struct TuneFlags {
   std::size_t sample = 0;
   double limit = 10;
   bool must_hit = false;
+  bool no_issue_model = false;
   bool prebuild = false;
   std::string target;
   std::vector<std::filesystem::path> merge;
@@ -69,6 +70,7 @@ TuneOptions tune_options(const Task& task, const TuneFlags& options) {
           .candidate_seconds = options.limit,
           .sample = options.sample,
           .must_hit = options.must_hit,
+          .issue_model = !options.no_issue_model,
           .vendor = true};
 }
 
@@ -301,6 +303,8 @@ void add_tune(Tool& tool) {
                    "end a candidate that takes longer than this on the device")
             ->type_name("SECONDS")
             ->default_str("10");
+        command.add_flag("--no-issue-model", options.no_issue_model,
+                         "do not predict times from machine code");
         command.add_flag("--must-hit", options.must_hit, "only look up the record; exit 1 if there is none");
         command.add_flag("--prebuild", options.prebuild,
                          "link the kernels of the records for --target into the cache; needs no GPU");

@@ -43,6 +43,7 @@ Json candidate_json(const tune::Measurement& one, const TargetInfo& limits) {
   Json json = {
       {"config", one.config}, {"state", state_of(one)}, {"at_s", one.at_s}, {"link_ms", one.link_ms}};
   if (one.predicted_us > 0) json["predicted_us"] = one.predicted_us;
+  if (one.code_us > 0) json["code_us"] = one.code_us;
   if (one.problem) {
     json["problem"] = diagnostic_json(one.problem);
   } else {
@@ -116,6 +117,13 @@ Json baselines_json(const TuneResult& result) {
                    {"spread", found->spread}});
   if (result.vendor) all.push_back(vendor_json(*result.vendor));
   return all;
+}
+
+Json ranking_json(const tune::Ranking& one) {
+  return {{"model", one.model},
+          {"candidates", one.candidates},
+          {"correlation", one.correlation},
+          {"place", one.place}};
 }
 
 Json comparison_json(const tune::Comparison& one) {
@@ -203,6 +211,7 @@ Json command_json(const TuneOutcome& outcome) {
   if (options.devices.size() == 1 && options.devices[0] != "gpu") add("--device", options.devices[0]);
   if (options.sample > 0) add("--sample", fmt::format("{}", options.sample));
   add("--limit", fmt::format("{:g}", options.candidate_seconds));
+  if (!options.issue_model) words.emplace_back("--no-issue-model");
   return words;
 }
 
@@ -263,6 +272,7 @@ std::string to_json(const TuneOutcome& outcome) {
        array_of(search.candidates, [&](const auto& one) { return candidate_json(one, outcome.limits); })},
       {"best", best_json(search)},
       {"baselines", baselines_json(result)},
+      {"rankings", array_of(search.rankings, ranking_json)},
       {"final", array_of(search.final, comparison_json)},
       {"health", array_of(search.health, health_json)},
       {"restarts", array_of(search.restarts,
@@ -290,6 +300,10 @@ std::string to_table(const TuneOutcome& outcome) {
       {"evaluations", fmt::format("{}", record.evaluations)}};
   if (outcome.result.vendor)
     rows.push_back({outcome.result.vendor->library, vendor_text(*outcome.result.vendor)});
+  for (const tune::Ranking& one : outcome.result.search.rankings)
+    rows.push_back({one.model, fmt::format("ordered {} candidates with a rank correlation of {:.2f}; the "
+                                           "fastest was number {} in its order",
+                                           one.candidates, one.correlation, one.place)});
   return format_table(rows);
 }
 

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/program.hpp"
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <system_error>
+
+#include "base/file.hpp"
+
+extern char** environ;
+
+namespace ptxloom {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Where the program's stdin, stdout and stderr go.
+class FileActions {
+ public:
+  explicit FileActions(int output) {
+    ::posix_spawn_file_actions_init(&actions_);
+    ::posix_spawn_file_actions_addopen(&actions_, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    ::posix_spawn_file_actions_adddup2(&actions_, output, STDOUT_FILENO);
+    ::posix_spawn_file_actions_adddup2(&actions_, output, STDERR_FILENO);
+  }
+  ~FileActions() { ::posix_spawn_file_actions_destroy(&actions_); }
+  FileActions(const FileActions&) = delete;
+  FileActions& operator=(const FileActions&) = delete;
+  const posix_spawn_file_actions_t* get() const { return &actions_; }
+
+ private:
+  posix_spawn_file_actions_t actions_{};
+};
+
+}  // namespace
+
+std::vector<fs::path> folders_in(const char* variable) {
+  const char* const value = std::getenv(variable);
+  std::string_view text = value == nullptr ? "" : value;
+  std::vector<fs::path> folders;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find(':'), text.size());
+    if (end > 0) folders.emplace_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return folders;
+}
+
+std::optional<fs::path> find_on_path(std::string_view name) {
+  for (const fs::path& folder : folders_in("PATH")) {
+    fs::path program = folder / name;
+    if (::access(program.c_str(), X_OK) == 0) return program;
+  }
+  return std::nullopt;
+}
+
+Ended run_program(const fs::path& program, std::vector<std::string> arguments) {
+  std::array<int, 2> ends{};
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) return {};
+  const FileDescriptor from(ends[0]);
+  FileDescriptor to(ends[1]);
+  const FileActions actions(to.get());
+  arguments.insert(arguments.begin(), program.string());
+  std::vector<char*> argv;
+  for (std::string& argument : arguments) argv.push_back(argument.data());
+  argv.push_back(nullptr);
+  pid_t child = -1;
+  const int failed = ::posix_spawn(&child, program.c_str(), actions.get(), nullptr, argv.data(), environ);
+  if (failed != 0) return {.output = std::generic_category().message(failed)};
+  to = FileDescriptor();
+  Ended ended;
+  read_all(from.get(), ended.output);
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  ended.success = WIFEXITED(status) && WEXITSTATUS(status) == 0;
+  return ended;
+}
+
+}  // namespace ptxloom
