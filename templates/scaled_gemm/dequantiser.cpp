@@ -7,9 +7,11 @@ namespace ptxloom::scaled_gemm {
 namespace {
 
 constexpr std::uint32_t kSigns = 0x8000'8000, kMagnitudes = 0x01c0'01c0;
-constexpr std::uint32_t kTwoTo123 = 0x7d00, kOne = 0x3f80;  // in bf16
-constexpr std::uint32_t kTwoTo120 = 0x7b80, kCode = 0x7f;   // of ue4m3
-constexpr std::uint32_t kLeastPower = 0x0040;               // 2^-127 in bf16, the scale of code 0
+constexpr std::uint32_t kTwoTo123 = 0x7d00, kOne = 0x3f80;    // in bf16
+constexpr std::uint32_t kTwoTo120 = 0x7b80, kCode = 0x7f;     // of ue4m3
+constexpr std::uint32_t kTwoTo14 = 0x7400, kTwoTo8 = 0x5c00;  // in f16
+constexpr int kToHalf = 3;  // from where exponent and mantissa meet in bf16 to that place in f16
+constexpr std::uint32_t kLeastPower = 0x0040;  // 2^-127 in bf16, the scale of code 0
 constexpr std::uint32_t kNibble = 0x000f, kMinus = 0x8000, kSignOfInteger = 8;
 constexpr int kAndXor = (0xf0 & 0xcc) ^ 0xaa;  // lop3: (a & b) ^ c
 
@@ -19,7 +21,7 @@ std::uint32_t integer_base(Type type) { return type == bf16 ? 0x4300 : 0x6400; }
 }  // namespace
 
 float weight_factor(const Problem& p) {
-  return p.b.shuffled && !p.b.integers() && !p.row_scales() ? 8.0F : 1.0F;
+  return p.b.shuffled && p.b.format.element == e2m1 && p.a.format.element == bf16 ? 8.0F : 1.0F;
 }
 
 Dequantiser::Dequantiser(KernelBuilder& k, const Problem& p)
@@ -32,7 +34,7 @@ Dequantiser::Dequantiser(KernelBuilder& k, const Problem& p)
     mask_ = k.mov(b32, both_halves(kNibble));
     offset_ = k.mov(b32, both_halves(kMinus | integer_base(p.a.format.element) | kSignOfInteger));
   } else {
-    shrink_ = k.mov(b32, both_halves(kTwoTo123));
+    shrink_ = k.mov(b32, both_halves(p.a.format.element == bf16 ? kTwoTo123 : kTwoTo14));
   }
   if (!fused_) return;
   one_ = k.mov(b32, both_halves(kOne));
@@ -69,14 +71,17 @@ Reg Dequantiser::float_scales(Reg scales) {
 }
 
 // Two ue4m3 as bf16x2: the code as the lowest exponent bits and the highest mantissa bits is 2^-120 times the
-// scale, subnormals included. The largest code is NaN: its carry becomes an exponent of ones.
+// scale, subnormals included, and in f16 2^-8 times. The largest code is NaN: its carry becomes an exponent
+// of ones.
 Reg Dequantiser::of_e4m3(Reg scales) {
   const Reg halves = k_.op("prmt.b32", scales, zero_, kBytesToHalves);
   const Reg codes = KernelBuilder::as(u32, k_.and_(halves, both_halves(kCode)));
   const Reg carry = k_.and_(k_.add(codes, both_halves(1)), both_halves(kCode + 1));
   const Reg not_a_number = k_.sub(k_.shl(carry, 8), carry);
   const Reg values = k_.reg(b32);
-  multiply(values, k_.shl(codes, 4), k_.mov(b32, both_halves(kTwoTo120)));
+  const bool wide = p_.a.format.element == bf16;
+  multiply(values, k_.shl(codes, wide ? 4 : 4 + kToHalf),
+           k_.mov(b32, both_halves(wide ? kTwoTo120 : kTwoTo8)));
   return k_.or_(values, not_a_number);
 }
 
@@ -129,13 +134,20 @@ Reg Dequantiser::masked(Reg word, int shift, std::uint32_t mask) {
   return k_.and_(moved, static_cast<std::int64_t>(mask));
 }
 
+/// Exponent and mantissa where the type of A has them; the sign stays.
+Reg Dequantiser::moved(Reg part) {
+  if (p_.a.format.element == bf16) return part;
+  const Reg magnitude = k_.shl(k_.and_(part, std::int64_t{kMagnitudes}), kToHalf);
+  return k_.or_(magnitude, k_.and_(part, std::int64_t{kSigns}));
+}
+
 void Dequantiser::floats(Reg word, const Factors& factors, std::span<const Reg> into) {
   const std::array parts{masked(word, 0, kSigns | kMagnitudes), masked(word, 3, kSigns | kMagnitudes),
                          k_.or_(masked(word, 6, kMagnitudes), masked(word, 2, kSigns)),
                          k_.or_(masked(word, -3, kMagnitudes), masked(word, 1, kSigns))};
   for (std::size_t i = 0; i < into.size(); ++i) {
     const Reg value = k_.reg(b32);
-    multiply(value, parts[i], shrink_);
+    multiply(value, moved(parts[i]), shrink_);
     multiply(into[i], value, factors.scale[i % 2]);
   }
 }

@@ -20,7 +20,8 @@
 //                             by the scale: an eighth of the weight, which is exact for every code and scale.
 //                             The epilogue multiplies by 8.
 // nvfp4 (e2m1, ue4m3)         the same with the scale as a bf16, which is exact, too. The epilogue also
-//                             multiplies by the scale of the tensor.
+//                             multiplies by the scale of the tensor. f16: the bits, moved to its exponent,
+//                             are 2^-14 times the value, which is multiplied by 2^14.
 namespace ptxloom::scaled_gemm {
 
 /// What accumulators must be multiplied by.
@@ -52,6 +53,7 @@ class Dequantiser {
   Reg float_scales(Reg scales);
   Reg powers_of_two(Reg scales);
   Reg of_e4m3(Reg scales);
+  Reg moved(Reg part);
   Reg masked(Reg word, int shift, std::uint32_t mask);
   Reg add(Reg a, Reg b);
   void multiply(Reg into, Reg a, Reg b);

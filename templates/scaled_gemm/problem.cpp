@@ -29,11 +29,13 @@ bool multiplies(const Format& a, const Format& b) {
   if (a.block != 0) return a.scale == b.scale;  // both MX formats, or both NVFP4
   if (a.element == s8) return b.element == s4;
   if (a.element == e4m3) return b.element == s4 || (b.element == e2m1 && b.scale == ue8m0);
-  return b.element == s4 || b.element == u4 || (a.element == bf16 && b.element == e2m1);
+  if (b.block == 0) return b.element.bits <= 8;   // integers, and fp8, with scales of any groups
+  if (a.element == f16) return b.scale == ue4m3;  // it holds all values of NVFP4
+  return b.element.bits != 6;
 }
 
 /// Beside numbers without scales of blocks, B holds weights in the kit's layout.
-bool shuffles(const Format& a, const Format& b) { return a.block == 0 && b.element.bits == 4; }
+bool shuffles(const Format& a) { return a.block == 0; }
 /// Beside wider elements of B or A, those of 6 and 4 bits become bytes.
 bool widens(const Format& one, const Format& other) {
   return one.element.bits < 8 && (one.element.bits == 6 || other.element.bits > 4);
@@ -122,12 +124,12 @@ void complete_scale(Settings& words) {
 /// Elements of k that share a scale. The weight layout has whole units of k.
 std::uint32_t block_of(const Operand& b, const Settings& words) {
   if (words.at("group") != kWholeRow) return number(words, "group");
-  return static_cast<std::uint32_t>(b.weights().depth_tiles()) * kit::WeightLayout::kTileDepth;
+  return static_cast<std::uint32_t>(b.weights().filled_depth());
 }
 
 /// Rows begin where TMA loads them, at a whole byte, or where the padding of 6-bit elements ends.
 ParameterSpace::RowUnit row_unit(const Format& one, const Format& other) {
-  if (shuffles(one, other)) return {kTmaBytes * 8 / one.element.bits, kTmaBytes};
+  if (shuffles(one)) return {kTmaBytes * 8 / one.element.bits, kTmaBytes};
   if (widens(one, other)) return {kPadded, one.element.bits == 6 ? kPadded : kPadded * one.element.bits / 8};
   return one.element.bits == 4 ? ParameterSpace::RowUnit{kPacked, 1} : ParameterSpace::RowUnit{};
 }
@@ -151,7 +153,7 @@ void complete_strides(const ParameterSpace& space, Settings& words) {
   else if (words.at("ldc") != "0")
     throw Error(ErrorKind::usage, "bad-stride", fmt::format("scaled_gemm: ldc={} without c", words.at("ldc")),
                 "give c a type, or leave ldc out");
-  if (!shuffles(a, b)) {
+  if (!shuffles(a)) {
     check_depth(words, a);
     check_depth(words, b);
     return space.complete_pitch(words, "ldb", number(words, "k"), row_unit(b, a));
@@ -215,7 +217,7 @@ Problem::Problem(const Settings& words)
   ldc = number(words, "ldc");
   a.batched = separate();
   b.batched = batch > 1;
-  b.shuffled = shuffles(a.format, b.format);
+  b.shuffled = shuffles(a.format);
   if (!b.shuffled) {
     a.widened = widens(a.format, b.format);
     b.widened = widens(b.format, a.format);

@@ -36,6 +36,10 @@ struct Operand {
 
   bool scaled() const { return format.block != 0; }
   bool integers() const { return format.element == s4 || format.element == u4; }
+  /// Weights of 8 bits: they are widened to f32, scaled, and rounded to the type of A.
+  bool bytes() const { return shuffled && format.element.bits == 8; }
+  /// Words of the weight layout of a thread in `elements` of k.
+  int words_in(int elements) const { return elements * format.element.bits / 64; }
   /// Unsigned integers have zero points, one where there is a scale.
   bool zero_points() const { return format.element == u4; }
   kit::WeightLayout weights() const { return {format.element, extent, k, beside}; }

@@ -98,9 +98,9 @@ class Matrix {
   std::unordered_map<std::uint64_t, Row> rows_;
 };
 
-/// Integers times their scales are rounded to the type of A, if that has 16 bits.
+/// Integers and fp8 times their scales are rounded to the type of A, if that has 16 bits.
 std::optional<Type> rounded_to(const Problem& p) {
-  if (p.b.integers() && !p.row_scales()) return p.a.format.element;
+  if ((p.b.integers() || p.b.bytes()) && !p.row_scales()) return p.a.format.element;
   return std::nullopt;
 }
 

@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
+#include "ptxloom/numeric.hpp"
 #include "scaled_gemm/reference.hpp"
 #include "scaled_gemm/strategy.hpp"
 #include "templates/scaled_gemm/digest.hpp"
@@ -52,6 +54,17 @@ const TypedStrategy<Problem, Config>& choose_strategy(const Specs& specs, const 
               "these targets have it: " + chips);
 }
 
+/// Random. No code of fp8 weights is NaN or infinite, since those that fill k up must not be.
+std::vector<HostTensor> inputs_of(const Problem& p, std::uint64_t seed) {
+  constexpr std::byte kHighestExponentBit{0x40};
+  std::vector<HostTensor> all = random_inputs(tensors_of(p), seed);
+  const Type element = p.b.format.element;
+  if (!p.b.bytes() || element == s8) return all;
+  for (std::byte& code : all.at(1).bytes)
+    if (!std::isfinite(decode(element, std::to_integer<std::uint64_t>(code)))) code &= ~kHighestExponentBit;
+  return all;
+}
+
 double operations_of(const Problem& p) { return 2.0 * double(p.all_rows()) * p.n * p.k; }
 
 }  // namespace
@@ -64,6 +77,7 @@ const Template& scaled_gemm_template() {
                                                         .parameters = kParameters,
                                                         .problem = complete_problem,
                                                         .tensors = tensors_of,
+                                                        .inputs = inputs_of,
                                                         .operations = operations_of,
                                                         .unit = scaled_gemm::unit_of,
                                                         .input_bytes = scaled_gemm::input_bytes,

@@ -5,9 +5,18 @@
 #include <string>
 
 namespace ptxloom::scaled_gemm {
+namespace {
+
+constexpr int kWordDepth = 16;  // elements of k that share a word of 4-bit weights
+
+}  // namespace
 
 WeightGroups::WeightGroups(KernelBuilder& k, const Problem& p, int tile_k, Reg table)
     : k_(k), p_(p), tile_k_(tile_k), count_(count_of(p, tile_k)) {
+  if (p.b.bytes()) {
+    wide_.emplace(k, p);
+    return;
+  }
   if (!p.row_scales()) {
     halves_.emplace(k, p);
     return;
@@ -17,7 +26,7 @@ WeightGroups::WeightGroups(KernelBuilder& k, const Problem& p, int tile_k, Reg t
 }
 
 WeightBlock WeightGroups::allocate() const {
-  return {.words = k_.regs(b32, tile_k_ / kWordDepth),
+  return {.words = k_.regs(b32, p_.b.words_in(tile_k_)),
           .scales = k_.regs(b32, scale_registers(p_, tile_k_)),
           .zeros = k_.regs(b32, p_.b.zero_points() ? count_ : 0)};
 }
@@ -49,9 +58,7 @@ void WeightGroups::clear_behind(Reg scale, int group, Reg depth, Reg end) const 
   k_.emit("selp.b32", scale, scale, 0, inside);
 }
 
-int WeightGroups::group_of(int word) const {
-  return word * kWordDepth / static_cast<int>(p_.b.format.block) % count_;
-}
+int WeightGroups::group_of(int depth) const { return depth / static_cast<int>(p_.b.format.block) % count_; }
 
 WeightGroups::Scales WeightGroups::scales_of(const WeightBlock& block, int group, int count) const {
   const auto registers = static_cast<std::size_t>(scale_registers(p_));
@@ -60,25 +67,33 @@ WeightGroups::Scales WeightGroups::scales_of(const WeightBlock& block, int group
 }
 
 void WeightGroups::make(const WeightBlock& block, int instruction, State& state, std::span<const Reg> into) {
+  if (wide_) return make_wide(block, instruction, state, into);
   if (halves_) return make_halves(block, instruction, state, into);
   for (int i = 0; i < 2; ++i)
     make_bytes(block, 2 * instruction + i, state, into.subspan(static_cast<std::size_t>(2 * i), 2));
 }
 
 void WeightGroups::make_halves(const WeightBlock& block, int word, State& state, std::span<const Reg> into) {
-  if (word == 0 || group_of(word) != group_of(word - 1)) {
-    const int group = group_of(word);
+  if (begins_group(word * kWordDepth)) {
+    const int group = group_of(word * kWordDepth);
     const Reg zeros = p_.b.zero_points() ? block.zeros.at(static_cast<std::size_t>(group)) : Reg{};
     state.factors = halves_->factors(scales_of(block, group), zeros);
   }
   halves_->make(block.words.at(static_cast<std::size_t>(word)), state.factors, into);
 }
 
+void WeightGroups::make_wide(const WeightBlock& block, int instruction, State& state,
+                             std::span<const Reg> into) {
+  const int depth = instruction * instruction_depth(p_);
+  if (begins_group(depth)) state.wide = wide_->factors(scales_of(block, group_of(depth)));
+  wide_->make(std::span(block.words).subspan(static_cast<std::size_t>(2 * instruction), 2), state.wide, into);
+}
+
 void WeightGroups::make_bytes(const WeightBlock& block, int word, State& state, std::span<const Reg> into) {
-  const int group = group_of(word);
+  const int group = group_of(word * kWordDepth);
   if (word * kWordDepth % run_ == 0)
     state.run = bytes_->run_of(scales_of(block, group, p_.b.groups_in(run_)));
-  if (word == 0 || group_of(word) != group_of(word - 1))
+  if (begins_group(word * kWordDepth))
     state.tables = bytes_->tables_of(state.run, scales_of(block, group).front());
   bytes_->make(block.words.at(static_cast<std::size_t>(word)), state.tables, into);
 }

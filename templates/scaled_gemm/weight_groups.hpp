@@ -8,19 +8,18 @@
 
 #include "scaled_gemm/byte_dequantiser.hpp"
 #include "scaled_gemm/dequantiser.hpp"
+#include "scaled_gemm/wide_dequantiser.hpp"
 
 // The fragments of a row tile of weights, 64 rows, from the words and scales of a k-block that a thread has
 // in registers: what the strategies for weights have in common.
 namespace ptxloom::scaled_gemm {
-
-inline constexpr int kWordDepth = 16;  // elements of k that share a word of the weight layout
 
 /// Elements of k of an instruction.
 inline int instruction_depth(const Problem& p) { return p.row_scales() ? 32 : 16; }
 
 /// A thread's part of a k-block.
 struct WeightBlock {
-  std::vector<Reg> words;          ///< one for each 16 elements of k
+  std::vector<Reg> words;          ///< one for each 16 elements of k, or of 8 bits for each 8
   std::vector<Reg> scales, zeros;  ///< of each group, and of zero points if there are any. A scale in f32
                                    ///< has two registers, of rows r and r + 8; others share one
 };
@@ -51,6 +50,7 @@ class WeightGroups {
     Dequantiser::Factors factors = {};
     ByteDequantiser::Run run = {};
     ByteDequantiser::Tables tables = {};
+    WideDequantiser::Factors wide = {};
   };
   /// The four registers of an instruction's fragment. Called for each of a k-block, in order.
   void make(const WeightBlock& block, int instruction, State& state, std::span<const Reg> into);
@@ -61,10 +61,12 @@ class WeightGroups {
  private:
   using Scales = std::span<const Reg>;
   void clear_behind(Reg scale, int group, Reg depth, Reg end) const;
-  int group_of(int word) const;
+  int group_of(int depth) const;  // of the k-block
+  bool begins_group(int depth) const { return depth == 0 || group_of(depth) != group_of(depth - 1); }
   /// The registers of the scales of `count` groups.
   Scales scales_of(const WeightBlock& block, int group, int count = 1) const;
   void make_halves(const WeightBlock& block, int word, State& state, std::span<const Reg> into);
+  void make_wide(const WeightBlock& block, int instruction, State& state, std::span<const Reg> into);
   void make_bytes(const WeightBlock& block, int word, State& state, std::span<const Reg> into);
 
   KernelBuilder& k_;
@@ -72,6 +74,7 @@ class WeightGroups {
   int tile_k_, count_, run_ = 0;
   std::optional<Dequantiser> halves_;
   std::optional<ByteDequantiser> bytes_;
+  std::optional<WideDequantiser> wide_;
 };
 
 }  // namespace ptxloom::scaled_gemm

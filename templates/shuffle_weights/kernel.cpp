@@ -14,7 +14,7 @@ constexpr const char* kName = "shuffle_weights";
 constexpr std::uint32_t kAlignment = 16;   // bytes of the widest store
 constexpr int kRowDistance = 8;            // a thread has the elements of two rows, r and r + 8
 constexpr int kWords = 4, kWordBytes = 8;  // of a thread; bytes of a plain row that a word comes of
-constexpr int kTileRowBytes = kit::WeightLayout::kTileDepth / 2;
+constexpr int kTileRowBytes = 32;          // of a plain row in a tile
 constexpr std::int64_t kNibble = 0xf;
 
 kit::Params params_of(const Problem& p) {
@@ -71,7 +71,8 @@ class Generator {
     std::array<Row, 2> rows;
     for (int i = 0; i < 2; ++i) {
       const Reg row = k_.add(k_.add(place.row, own), i * kRowDistance);
-      const Reg begin = k_.mad_wide(k_.add(place.first, row), std::int64_t{p_.pitch} / 2, in_["x"]);
+      const Reg begin =
+          k_.mad_wide(k_.add(place.first, row), std::int64_t{p_.pitch} * p_.element.bits / 8, in_["x"]);
       rows[static_cast<std::size_t>(i)] = {.inside = k_.lt(row, std::int64_t{p_.n}),
                                            .bytes = k_.add(begin, k_.convert(u64, byte))};
     }
@@ -82,8 +83,10 @@ class Generator {
   }
 
   bool beside_bytes() const { return layout_.activations().bits == 8; }
-  /// Beside 16 bits each of four lanes has every fourth byte of a row, beside 8 bits two bytes of eight.
-  int lane_bytes() const { return beside_bytes() ? 2 : 1; }
+  bool of_bytes() const { return layout_.element().bits == 8; }
+  /// Of 4 bits beside 16 each of four lanes has every fourth byte of a row, otherwise two bytes of eight.
+  bool two_bytes() const { return beside_bytes() || of_bytes(); }
+  int lane_bytes() const { return two_bytes() ? 2 : 1; }
 
   struct Row {
     Reg inside;  // whether it exists
@@ -95,8 +98,12 @@ class Generator {
     Reg made = k_.mov(b32, 0);
     for (int half = 0; half < 2; ++half)
       for (int i = 0; i < 2; ++i) {
-        const int offset = first + (beside_bytes() ? i : 4 * i);
+        const int offset = first + (two_bytes() ? i : 4 * i);
         const Reg pair = load(rows[static_cast<std::size_t>(half)], byte, offset);
+        if (of_bytes()) {
+          made = k_.or_(made, k_.shl(pair, layout_.bit_of_word(2 * half + i, 0)));
+          continue;
+        }
         const int index = beside_bytes() ? 4 * half + 2 * i : half + 2 * i;
         made = insert(made, pair, 0, index);
         made = insert(made, pair, 4, index + (beside_bytes() ? 1 : 4));
@@ -104,12 +111,13 @@ class Generator {
     return made;
   }
 
-  /// The byte with two elements; those behind the end of the row are 0.
+  /// The byte with two elements, or one of 8 bits; those behind the end of the row are 0.
   Reg load(const Row& row, Reg byte, int offset) {
     const Reg pair = k_.mov(u32, 0), place = k_.add(byte, offset);
-    const Reg inside = k_.and_(row.inside, k_.lt(place, std::int64_t{p_.k + 1} / 2));
+    const Reg inside =
+        k_.and_(row.inside, k_.lt(place, of_bytes() ? std::int64_t{p_.k} : std::int64_t{p_.k + 1} / 2));
     k_.guarded(inside, [&] { k_.emit("ld.global.u8", pair, k_.at(row.bytes, offset)); });
-    if (p_.k % 2 == 0) return pair;
+    if (of_bytes() || p_.k % 2 == 0) return pair;
     return k_.select(k_.eq(place, std::int64_t{p_.k} / 2), k_.and_(pair, kNibble), pair);
   }
 

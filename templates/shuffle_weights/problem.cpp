@@ -14,13 +14,12 @@ namespace {
 constexpr std::uint64_t kMostExtent = std::uint64_t{1} << 30;  // positions are 32-bit integers
 constexpr const char* kDefaultGroup = "128";
 constexpr const char* kWholeRow = "row";
-constexpr int kPacked = 2;  // elements in a byte
 
 std::uint32_t number(const Settings& words, const std::string& name) {
   return static_cast<std::uint32_t>(std::stoull(words.at(name)));
 }
 
-/// MXFP4 or NVFP4; null: integers, which have a choice of groups and scales.
+/// An MX format or NVFP4; null: others, which have a choice of groups and scales.
 const kit::ScaledFormat* fixed_format(const Settings& words) {
   const kit::ScaledFormat* const format = kit::find_scaled_format(words.at("format"));
   return format != nullptr && format->block != 0 ? format : nullptr;
@@ -52,12 +51,12 @@ void complete_scales(Settings& words) {
     throw Error(ErrorKind::usage, "bad-value",
                 fmt::format("shuffle_weights: scale={} cannot be used with format={}", words.at("scale"),
                             words.at("format")),
-                "integers have scales in bf16, f16 or f32");
+                "they have scales in bf16, f16 or f32");
 }
 
 Error too_large(std::string message) {
   return Error(ErrorKind::usage, "shape-too-large", "shuffle_weights: " + std::move(message),
-               "a size is at most 2^30, and so are the tiles of 64 x 64 elements of all matrices");
+               "a size is at most 2^30, and so are the tiles of all matrices");
 }
 
 void check_sizes(const Settings& words) {
@@ -77,7 +76,7 @@ Settings complete_problem(const ParameterSpace& space, const Settings& given) {
   Settings words = space.complete(space.problem(), given);
   space.require(words, {"n", "k", "format"});
   complete_scales(words);
-  space.complete_pitch(words, "pitch", std::stoull(words.at("k")), {kPacked, 1});
+  space.complete_pitch(words, "pitch", std::stoull(words.at("k")), {8 / element_of(words).bits, 1});
   check_sizes(words);
   return words;
 }
@@ -90,8 +89,8 @@ Problem::Problem(const Settings& words)
       activations(*find_type(words.at("activations"))),
       scale(*find_type(words.at("scale"))),
       pitch(number(words, "pitch")) {
-  const auto filled = static_cast<std::uint32_t>(layout().depth_tiles()) * kit::WeightLayout::kTileDepth;
-  group = words.at("group") == kWholeRow ? filled : number(words, "group");
+  group = words.at("group") == kWholeRow ? static_cast<std::uint32_t>(layout().filled_depth())
+                                         : number(words, "group");
 }
 
 std::vector<TensorPlan> tensors_of(const Problem& p) {
@@ -118,7 +117,7 @@ std::vector<TensorPlan> tensors_of(const Problem& p) {
 
 double input_bytes(const Problem& p) {
   const double scale = p.scale.bytes() + (p.zero_points() ? 1 : 0);
-  return double(p.batch) * p.n * (double(p.k) / kPacked + p.scales() * scale);
+  return double(p.batch) * p.n * (double(p.k) * p.element.bits / 8 + p.scales() * scale);
 }
 
 double output_bytes(const Problem& p) {

@@ -5,7 +5,8 @@
 
 namespace ptxloom {
 
-/// The template "shuffle_weights": 4-bit weights and their scales in the layout that scaled_gemm reads.
+/// The template "shuffle_weights": weights of 4 or 8 bits and their scales in the layout that scaled_gemm
+/// reads.
 const Template& shuffle_weights_template();
 
 }  // namespace ptxloom

@@ -93,6 +93,8 @@ TEST_CASE("every template refuses sizes of zero and pitches below a row, with wh
       {"quantize", "format=mxfp4 rows=3 n=11", {"rows", "n"}, {"pitch_x=10", "pitch_y=10"}, {"11", "12"}},
       {"dequantize", "format=mxfp4 rows=3 n=11", {"rows", "n"}, {"pitch_x=10", "pitch_y=10"}, {"12", "11"}},
       {"scaled_gemm", "m=3 n=10 k=16", {"m", "n", "k"}, {"lda=15", "ldb=15", "ldd=9"}, {"16", "16", "10"}},
+      {"sparse_gemm", "m=3 n=10 k=16", {"m", "n", "k"}, {"lda=15", "ldd=9"}, {"16", "10"}},
+      {"shuffle_weights", "n=3 k=11 format=s4", {"n", "k", "batch"}, {"pitch=10"}, {"12"}},
   };
   for (const auto& [name, settings, sizes, pitches, least] : problems) {
     const auto with = [&](const std::string& setting) {

@@ -109,7 +109,10 @@ TEST_CASE("sass --lint accepts the kernels of all templates, for each generation
       {"quantize", {"rows=256", "n=1024", "format=mxfp8_e4m3"}},
       {"quantize", {"rows=256", "n=1024", "format=nvfp4"}},
       {"dequantize", {"rows=256", "n=1024", "format=mxfp4"}},
-      {"scaled_gemm", {"m=256", "n=256", "k=512"}}};
+      {"scaled_gemm", {"m=256", "n=256", "k=512"}},
+      {"scaled_gemm", {"m=16", "n=256", "k=8192", "format_a=bf16", "format_b=s8", "scale_b=f32"}},
+      {"sparse_gemm", {"m=256", "n=256", "k=512"}},
+      {"shuffle_weights", {"n=256", "k=512", "format=u4"}}};
   int accepted = 0;
   for (const char* target : {"sm_75", "sm_80", "sm_86", "sm_89", "sm_90a", "sm_100a", "sm_120a"}) {
     for (const auto& [name, settings] : problems) {

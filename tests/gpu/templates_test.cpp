@@ -106,7 +106,9 @@ TEST_CASE("scaled_gemm is right on the GPU, every element", "[gpu]") {
   for (const auto& [a, b, least] :
        {Formats{"bf16", "s4", 80}, Formats{"bf16", "u4", 80}, Formats{"bf16", "mxfp4", 80},
         Formats{"bf16", "nvfp4", 80}, Formats{"f16", "s4", 80}, Formats{"f16", "u4", 80},
-        Formats{"e4m3", "s4", 89}, Formats{"e4m3", "mxfp4", 89}, Formats{"s8", "s4", 80}})
+        Formats{"e4m3", "s4", 89}, Formats{"e4m3", "mxfp4", 89}, Formats{"s8", "s4", 80},
+        Formats{"bf16", "s8", 80}, Formats{"f16", "s8", 80}, Formats{"bf16", "e4m3", 80},
+        Formats{"f16", "e5m2", 80}, Formats{"bf16", "mxfp8_e4m3", 80}})
     for (const char* most : {"16", "90"}) {
       if (chip < least) continue;
       Settings problem{{"m", draw.number(1, static_cast<std::uint32_t>(std::stoi(most)))},
@@ -115,7 +117,7 @@ TEST_CASE("scaled_gemm is right on the GPU, every element", "[gpu]") {
                        {"format_a", a},
                        {"format_b", b},
                        {"d", draw.of(kFloats)}};
-      if (std::string_view(b) == "s4" || std::string_view(b) == "u4") {
+      if (find_type(b)) {  // no MX format or NVFP4
         problem["group"] = draw.of({"32", "128", "row"});
         if (draw.of({"no", "yes"}) == "yes") problem["scale_b"] = "f32";
       }

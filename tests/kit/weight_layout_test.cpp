@@ -114,8 +114,29 @@ TEST_CASE("weight layout: rows with a pitch, and buffers that are too small") {
   CHECK_THROWS_AS(kit::shuffle_weights(weights, std::span(plain).first(10), 8, shuffled), Error);
   CHECK_THROWS_AS(kit::shuffle_weights(weights, plain, 8, std::span(shuffled).first(2047)), Error);
   CHECK_THROWS_AS(kit::shuffle_groups(weights, f32, 32, std::span(plain).first(11), shuffled), Error);
-  CHECK_THROWS_AS(kit::WeightLayout(s8, 3, 5), Error);
+  CHECK_THROWS_AS(kit::WeightLayout(s8, 3, 5, e4m3), Error);
+  CHECK_THROWS_AS(kit::WeightLayout(e4m3, 3, 5, s8), Error);
+  CHECK_THROWS_AS(kit::WeightLayout(u8, 3, 5), Error);
   CHECK_THROWS_AS(kit::WeightLayout(s4, 0, 5), Error);
+}
+
+TEST_CASE("weight layout: of weights of 8 bits two words have the registers of a fragment") {
+  const Layout map = fragment_map();
+  const kit::WeightLayout weights(e4m3, 150, 300);
+  REQUIRE(weights.depth_tiles() == 12);
+  REQUIRE(weights.bytes() == 3 * 12 * 2048);
+  std::vector<std::byte> plain = random_bytes(std::size_t{150} * 310), shuffled(weights.bytes());
+  kit::shuffle_weights(weights, plain, 310, shuffled);
+  for (std::uint64_t row = 0; row < 150; ++row)
+    for (std::uint64_t k = 0; k < 300; ++k) {
+      const auto place = map.find(static_cast<int>(row % 64), static_cast<int>(k % 16));
+      REQUIRE(place);
+      const auto lane = static_cast<std::uint64_t>(place->lane), reg = static_cast<std::uint64_t>(place->reg);
+      const std::uint64_t tile = row / 64 * 12 + k / 32;
+      const std::uint64_t byte = tile * 2048 + lane * 16 + k % 32 / 16 * 8 + reg * 2 + k % 2;
+      REQUIRE(shuffled[byte] == plain[row * 310 + k]);
+      REQUIRE(weights.bit(row, k, 5) == 8 * byte + 5);
+    }
 }
 
 TEST_CASE("weight layout: beside 8 bits two words have the registers of a fragment") {

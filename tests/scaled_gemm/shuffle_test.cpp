@@ -45,7 +45,10 @@ TEST_CASE("shuffle_weights: as the host does, for all formats and activations") 
                                             {"nvfp4", "bf16"},
                                             {"s4", "e4m3"},
                                             {"mxfp4", "e5m2"},
-                                            {"s4", "s8"}})
+                                            {"s4", "s8"},
+                                            {"s8", "bf16"},
+                                            {"e4m3", "f16"},
+                                            {"mxfp8_e5m2", "bf16"}})
     for (const char* threads : {"128", "512"}) {
       run(sizes("131", "301", format, activations), {{"threads", threads}});
       run(with(sizes("70", "64", format, activations), {{"batch", "3"}, {"pitch", "90"}}),

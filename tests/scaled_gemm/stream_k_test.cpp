@@ -66,6 +66,8 @@ TEST_CASE("scaled_gemm, stream-K: the cost model chooses it for few tiles and a 
         .config(specs, Target("sm_90a"), scaled_gemm().problem(with(sizes, formats("bf16", "s4"))), {})
         .at("stream_k");
   };
+  CHECK(chosen(shape(16, 512, 16384)) == "yes");
+  CHECK(chosen(shape(64, 8192, 8192)) == "no");  // clusters that divide k have been timed there
   CHECK(chosen(shape(4096, 4096, 4096)) == "no");
 }
 

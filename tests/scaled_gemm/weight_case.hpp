@@ -39,11 +39,11 @@ class Case {
         plans_(scaled_gemm().tensors(problem_)),
         layout_(element_of(problem_.at("format_b")), size("n"), size("k"), plans_[0].type),
         k_(size("k")),
-        group_(problem_.at("group") == "row" ? layout_.depth_tiles() * kit::WeightLayout::kTileDepth
-                                             : size("group")),
+        group_(problem_.at("group") == "row" ? layout_.filled_depth() : size("group")),
         random_(Catch::getSeed()) {
     // Not a multiple of the pitch: an odd k ends in the middle of a byte.
-    weights_ = noise(size("n") * pitch() / 2);
+    weights_ = noise(size("n") * pitch() * static_cast<std::size_t>(layout_.element().bits) / 8);
+    drop_special_codes(weights_);
     scales_.resize(size("n") * groups() * static_cast<std::size_t>(scale().bytes()));
     for (std::size_t i = 0; i < size("n") * groups(); ++i)
       test::narrow::store(
@@ -119,16 +119,25 @@ class Case {
     const std::size_t group = row * groups() + k / group_;
     if (zero_points()) code -= std::to_integer<int>(zeros_[group] & std::byte{0x7f});
     double value = code * test::narrow::decode(scale(), test::narrow::load(scale(), scales_, group));
-    if (layout_.element() == e2m1 || bytes()) return value * tensor_scale_;
+    if (exact() || bytes()) return value * tensor_scale_;
     if (scale() == f32) value = static_cast<float>(value);  // it is rounded twice
     return test::narrow::decode(plans_[0].type, test::narrow::encode(plans_[0].type, value));
   }
 
  private:
   static Type element_of(const std::string& format) {
-    return format == "s4" ? s4 : format == "u4" ? u4 : e2m1;
+    if (const auto type = find_type(format)) return *type;
+    return format == "mxfp8_e4m3" ? e4m3 : format == "mxfp8_e5m2" ? e5m2 : e2m1;
+  }
+  /// fp8 has NaN and infinities, which a case sets where it wants them.
+  void drop_special_codes(std::vector<std::byte>& codes) const {
+    if (layout_.element() != e4m3 && layout_.element() != e5m2) return;
+    for (std::byte& code : codes)
+      if (!std::isfinite(test::narrow::decode(layout_.element(), std::to_integer<std::uint64_t>(code))))
+        code = std::byte{0x31};
   }
   std::size_t pitch() const { return k_ + k_ % 2 + 6; }
+  bool exact() const { return layout_.element() == e2m1; }  // weights times scales are not rounded
   /// Of e4m3, whose sums have 13 bits, small integers: all products are exact.
   double activation() {
     if (plans_[0].type == s8) return static_cast<double>(random_() % 256) - 128;
@@ -179,6 +188,7 @@ class Case {
   std::vector<HostTensor> inputs() {
     HostTensor b{plans_[1], noise(plans_[1].bytes())}, scales{scale_plan(), noise(scale_plan().bytes())};
     for (std::byte& byte : scales.bytes) byte |= std::byte{0x7f};
+    drop_special_codes(b.bytes);  // what fills a group up is finite
     const auto merge = [](std::vector<std::byte>& into, const std::vector<std::byte>& real,
                           const std::vector<std::byte>& mask) {
       for (std::size_t i = 0; i < into.size(); ++i) into[i] = (into[i] & ~mask[i]) | real[i];

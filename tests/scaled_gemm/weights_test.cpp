@@ -20,6 +20,7 @@ const Settings kIntegers{{"format_a", "bf16"}, {"format_b", "s4"}};
 const Settings kHalfIntegers{{"format_a", "f16"}, {"format_b", "s4"}};
 const Settings kFloats{{"format_a", "bf16"}, {"format_b", "mxfp4"}};
 const Settings kNvFloats{{"format_a", "bf16"}, {"format_b", "nvfp4"}};
+const Settings kNvHalves{{"format_a", "f16"}, {"format_b", "nvfp4"}};
 
 Settings tiles(const char* m, const char* n, const char* k, const char* warps, const char* stages,
                const char* split) {
@@ -30,7 +31,7 @@ Settings tiles(const char* m, const char* n, const char* k, const char* warps, c
 }  // namespace
 
 TEST_CASE("scaled_gemm, weights: shapes that no tile divides, whose padding holds anything") {
-  for (const Settings& formats : {kIntegers, kFloats, kNvFloats}) {
+  for (const Settings& formats : {kIntegers, kFloats, kNvFloats, kNvHalves}) {
     Case(with(shape(1, 1, 1), formats)).run();
     Case(with(with(shape(3, 75, 301), formats), {{"d", "f32"}})).run();
     Case(with(with(shape(17, 200, 410), formats), {{"lda", "424"}, {"ldd", "208"}})).run();
@@ -61,12 +62,12 @@ TEST_CASE("scaled_gemm, weights: divisions among warpgroups, and clusters that d
        {tiles("8", "64", "128", "4", "2", "4"), tiles("16", "128", "64", "8", "3", "8"),
         tiles("32", "128", "128", "4", "2", "4"), tiles("48", "64", "64", "4", "2", "2"),
         tiles("64", "128", "128", "8", "2", "8"), tiles("96", "192", "64", "12", "2", "1")})
-    for (const Settings& formats : {kIntegers, kFloats, kNvFloats})
+    for (const Settings& formats : {kIntegers, kFloats, kNvFloats, kNvHalves})
       Case(with(with(shape(37, 131, 1030), formats), {{"d", "f32"}})).run(c);
 }
 
 TEST_CASE("scaled_gemm, weights: large tiles are stored through shared memory") {
-  for (const Settings& formats : {kIntegers, kFloats, kNvFloats}) {
+  for (const Settings& formats : {kIntegers, kFloats, kNvFloats, kNvHalves}) {
     Case(with(shape(140, 200, 160), formats)).run(tiles("32", "64", "64", "4", "4", "1"));
     Case(with(shape(270, 136, 96), formats)).run(tiles("192", "128", "64", "8", "3", "1"));
     Case(with(with(shape(140, 328, 64), formats), {{"d", "f16"}}))
@@ -78,10 +79,10 @@ TEST_CASE("scaled_gemm, weights: large tiles are stored through shared memory") 
 }
 
 TEST_CASE("scaled_gemm, weights: all codes of an element, each scale in its own row and group") {
-  for (const Settings& formats : {kIntegers, kHalfIntegers, kFloats, kNvFloats}) {
-    Case one(with(with(shape(5, 67, 288), formats), {{"group", formats == kFloats     ? "32"
-                                                               : formats == kNvFloats ? "16"
-                                                                                      : "64"},
+  for (const Settings& formats : {kIntegers, kHalfIntegers, kFloats, kNvFloats, kNvHalves}) {
+    Case one(with(with(shape(5, 67, 288), formats), {{"group", formats == kFloats                  ? "32"
+                                                               : formats.at("format_b") == "nvfp4" ? "16"
+                                                                                                   : "64"},
                                                      {"d", "f32"}}));
     for (std::size_t row = 0; row < 67; ++row) {
       for (std::size_t k = 0; k < 288; ++k) one.set_weight(row, k, static_cast<unsigned>((row + 3 * k) % 16));
@@ -96,7 +97,7 @@ TEST_CASE("scaled_gemm, weights: all codes of an element, each scale in its own 
 
 TEST_CASE("scaled_gemm, weights: targets without wgmma multiply by mma.sync") {
   for (const char* target : {"sm_80", "sm_89", "sm_120a"})
-    for (const Settings& formats : {kIntegers, kHalfIntegers, kFloats, kNvFloats})
+    for (const Settings& formats : {kIntegers, kHalfIntegers, kFloats, kNvFloats, kNvHalves})
       Case(with(with(shape(19, 100, 300), formats), {{"d", "f32"}})).run({}, target);
   const Settings zero_points{{"format_a", "bf16"}, {"format_b", "u4"}, {"group", "32"}, {"ldd", "203"}};
   for (const Settings& c :
@@ -138,16 +139,18 @@ TEST_CASE("scaled_gemm, weights: a scale that is NaN or infinite reaches its col
 }
 
 TEST_CASE("scaled_gemm, weights: all scales of NVFP4, and of the tensor") {
-  Case one(with(with(shape(5, 130, 64), kNvFloats), {{"d", "f32"}}));
-  for (std::size_t row = 0; row < 130; ++row)
-    for (std::size_t group = 0; group < 4; ++group)
-      one.set_scale(row, group, row == 129 && group == 2 ? 0x7F : (row + 3 * group) % 127);
-  for (const char* target : {"sm_90a", "sm_80"}) {
-    one.set_tensor_scale(3.0F);
-    const std::vector<double> d = one.run({}, target);
-    CHECK(std::ranges::count_if(d, [](double x) { return std::isnan(x); }) == 5);
-    one.set_tensor_scale(0x1p-100F);
-    one.run({}, target);
+  for (const Settings& formats : {kNvFloats, kNvHalves}) {
+    Case one(with(with(shape(5, 130, 64), formats), {{"d", "f32"}}));
+    for (std::size_t row = 0; row < 130; ++row)
+      for (std::size_t group = 0; group < 4; ++group)
+        one.set_scale(row, group, row == 129 && group == 2 ? 0x7F : (row + 3 * group) % 127);
+    for (const char* target : {"sm_90a", "sm_80"}) {
+      one.set_tensor_scale(3.0F);
+      const std::vector<double> d = one.run({}, target);
+      CHECK(std::ranges::count_if(d, [](double x) { return std::isnan(x); }) == 5);
+      one.set_tensor_scale(0x1p-100F);
+      one.run({}, target);
+    }
   }
 }
 
@@ -179,7 +182,7 @@ TEST_CASE("scaled_gemm, weights: what cannot be served is refused, and the hint 
   CHECK_THAT(refused(base, {}, "sm_75"), ContainsSubstring("sm_80, sm_86"));
   CHECK_THAT(refused(base, {{"strategy", "wgmma"}}, "sm_89"), ContainsSubstring("sm_90a"));
   CHECK_THAT(refused(with(base, {{"format_a", "f16"}, {"format_b", "mxfp4"}}), {}, "sm_90a"),
-             ContainsSubstring("give format_b one of s4"));
+             ContainsSubstring("give format_b one of nvfp4, s4"));
   CHECK_THAT(refused(with(base, {{"format_b", "bf16"}}), {}, "sm_90a"), ContainsSubstring("format_b"));
   CHECK_THAT(refused(with(base, {{"ldb", "256"}}), {}, "sm_90a"), ContainsSubstring("leave ldb out"));
   CHECK_THAT(refused(with(base, {{"lda", "260"}}), {}, "sm_90a"), ContainsSubstring("multiple of 8"));

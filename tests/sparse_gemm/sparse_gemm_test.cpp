@@ -147,7 +147,8 @@ TEST_CASE("sparse_gemm: all types, shapes that no tile divides") {
 TEST_CASE("sparse_gemm: divisions among warps, k-blocks and stages") {
   for (const Settings& c : {tiles("16", "32", "64", "1", "1", "2"), tiles("32", "64", "128", "2", "4", "3"),
                             tiles("64", "128", "64", "4", "2", "4"), tiles("128", "32", "128", "2", "2", "2"),
-                            tiles("256", "64", "64", "4", "2", "2")})
+                            tiles("256", "64", "64", "4", "2", "2"), tiles("96", "64", "64", "2", "2", "3"),
+                            tiles("160", "32", "64", "4", "1", "2")})
     for (const char* type : {"f16", "s8", "tf32"}) Case(with(shape(70, 150, 390), of(type))).run(c);
   Case(with(shape(33, 70, 130), of("tf32"))).run(tiles("32", "64", "32", "2", "2", "3"));
 }

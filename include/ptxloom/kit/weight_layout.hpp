@@ -8,11 +8,11 @@
 #include "ptxloom/type.hpp"
 
 /// \file
-/// The order of 4-bit weights in memory from which a warpgroup reads operand A of wgmma, m64k16 beside
-/// activations of 16 bits or m64k32 beside those of 8, without moving data between threads. Weights are n
-/// rows of k elements. A tile is 64 rows x 64 elements of k, 2048 bytes: thread t of the warpgroup has the 16
-/// bytes from 16 t on, a 32-bit word for each 16 elements of k. Tiles follow each other along k, then along
-/// n:
+/// The order of weights of 4 or 8 bits in memory from which a warpgroup reads operand A of wgmma, m64k16
+/// beside activations of 16 bits or m64k32 beside those of 8, without moving data between threads. Weights
+/// are n rows of k elements. A tile is 64 rows x 64 elements of k, 2048 bytes: thread t of the warpgroup has
+/// the 16 bytes from 16 t on, a 32-bit word for each 16 elements of k. Tiles follow each other along k, then
+/// along n:
 ///
 ///     rows 0-63     | tile 0 | tile 1 | tile 2 | tile 3 |        k is filled up to a multiple of 128,
 ///     rows 64-127   | tile 4 | tile 5 | tile 6 | tile 7 |        n to one of 64
@@ -35,6 +35,11 @@
 ///     e2m1    exponent and mantissa: bits 4 j to 4 j + 2 of the half; the sign in bit 8 j + 7 of the
 ///             word, or 8 j + 3 for the second register
 ///
+/// Weights of 8 bits (s8, e4m3, e5m2) are for 16-bit activations alone. A tile is 64 rows x 32 elements of k,
+/// so that a thread has 16 bytes of it, too: two words for each 16 elements of k. The first has registers 0
+/// and 1 of the fragment, the second 2 and 3; an element is byte k % 2 of the low half of the word for the
+/// first of these registers, and of the high half for the second.
+///
 /// Scales, and other values that groups of k share, are in the same order: 64 values for each group and tile
 /// row, for a thread's rows r and r + 8 side by side. The values of a group follow those of the one before.
 ///
@@ -47,20 +52,21 @@ namespace kit {
 class WeightLayout {
  public:
   static constexpr int kTileRows = 64;     ///< rows of a tile
-  static constexpr int kTileDepth = 64;    ///< elements of k of a tile
   static constexpr int kDepthUnit = 128;   ///< k is filled up to a multiple of it
   static constexpr int kThreadBytes = 16;  ///< of a tile, for each thread of a warpgroup
-  static constexpr int kTileBytes = kTileRows * kTileDepth / 2;  ///< of a tile
+  static constexpr int kTileBytes = 2048;  ///< of a tile
 
-  /// `activations`: what the weights are multiplied by: bf16 or f16; e4m3 or e5m2; or s8, beside s4 and u4.
-  /// Throws Error(usage, "bad-weights") for other types of them, for a type other than s4, u4 and e2m1, and
-  /// for sizes of zero.
+  /// `activations`: what the weights are multiplied by: bf16 or f16; beside weights of 4 bits also e4m3 or
+  /// e5m2, and beside s4 and u4 s8. Throws Error(usage, "bad-weights") for other types of them, for a type
+  /// other than s4, u4, e2m1, s8, e4m3 and e5m2, and for sizes of zero.
   WeightLayout(Type element, std::uint64_t rows, std::uint64_t depth, Type activations = bf16);
 
-  Type element() const { return element_; }                              ///< s4, u4 or e2m1
+  Type element() const { return element_; }                              ///< of a weight
   std::uint64_t rows() const { return rows_; }                           ///< n
   std::uint64_t depth() const { return depth_; }                         ///< k
   Type activations() const { return activations_; }                      ///< what they are multiplied by
+  int tile_depth() const { return element_.bits == 8 ? 32 : 64; }        ///< elements of k of a tile
+  std::uint64_t filled_depth() const;                                    ///< k with what is filled up
   std::uint64_t row_tiles() const;                                       ///< tiles along n
   std::uint64_t depth_tiles() const;                                     ///< tiles along k
   std::uint64_t bytes() const;                                           ///< of all tiles
@@ -75,7 +81,7 @@ class WeightLayout {
 
   /// The bit of a word that holds bit `bit` of its element number `index`, 0 to 7. Beside 16 bits it is
   /// element index / 4 of register index % 4; beside 8 bits element index % 4 of the word's register index
-  /// / 4.
+  /// / 4. Of weights of 8 bits, index is 0 to 3: element index % 2 of the word's register index / 2.
   int bit_of_word(int index, int bit) const;
 
  private:
@@ -84,9 +90,9 @@ class WeightLayout {
   Type activations_;
 };
 
-/// Brings weights into the layout. `plain`: rows of k elements, two in a byte, the first in the low bits; a
-/// row begins `pitch` elements, an even number, after the one before. `shuffled`: WeightLayout::bytes(); what
-/// is filled up becomes zero. Throws Error(usage, "buffer-too-small").
+/// Brings weights into the layout. `plain`: rows of k elements, of 4 bits two in a byte, the first in the low
+/// bits; a row begins `pitch` elements, whole bytes, after the one before. `shuffled`: WeightLayout::bytes();
+/// what is filled up becomes zero. Throws Error(usage, "buffer-too-small").
 void shuffle_weights(const WeightLayout& layout, std::span<const std::byte> plain, std::uint64_t pitch,
                      std::span<std::byte> shuffled);
 /// Brings the values of groups into the layout. `plain`: rows of ceil(k / group) values of `type`, a whole

@@ -14,12 +14,13 @@ namespace {
 constexpr int kMostRegisters = 255;  // of a thread, on every target
 constexpr int kOtherRegisters = 64;  // addresses, positions, factors
 constexpr int kMostTileM = 128, kMostStages = 4;
+constexpr double kOfBytes = 16;                     // as below, for a word of four elements
 constexpr double kOfWord = 30, kOfWideScales = 20;  // instructions of a warp for a word of weights, counted
                                                     // in PTX; more if their scales are f32
 
 // Words, scales and zero points of two k-blocks.
 int estimated_registers(const Problem& p, const Config& c) {
-  const int tiles = row_tiles_of_group(c), words = c.tile_k / kWordDepth;
+  const int tiles = row_tiles_of_group(c), words = p.b.words_in(c.tile_k);
   const int zeros = p.b.zero_points() ? WeightGroups::count_of(p, c.tile_k) : 0;
   const int loaded = words + WeightGroups::scale_registers(p, c.tile_k) + zeros;
   const int accumulators = c.tile_m / 2 * (p.row_scales() ? 2 : 1);
@@ -27,6 +28,7 @@ int estimated_registers(const Problem& p, const Config& c) {
 }
 
 double instructions_of_word(const Problem& p) {
+  if (p.b.bytes()) return kOfBytes;
   return kOfWord + (p.b.wide_scales() && !p.row_scales() ? kOfWideScales : 0);
 }
 
@@ -75,7 +77,7 @@ tune::Demand demand_of(const Target&, const Problem& p, const Config& c) {
   const double k_blocks = double(grid(p, c)) * double(parts_of(p.k, c.tile_k));
   const double activations = double(shared_bytes(p, c)) / c.stages;
   const double weights = double(c.tile_n) * c.tile_k * p.b.format.element.bits / 8;
-  const double words = double(c.tile_n) / 16 * c.tile_k / kWordDepth;  // of a k-block, for all warps
+  const double words = double(c.tile_n) / 16 * p.b.words_in(c.tile_k);  // of a k-block, for all warps
   return {.threads = threads(c),
           .registers = estimated_registers(p, c),
           .shared_bytes = static_cast<std::uint64_t>(shared_bytes(p, c)),

@@ -25,7 +25,7 @@ Weights::Weights(KernelBuilder& k, const Problem& p, const Config& c, const Weig
 void Weights::load(Reg depth) {
   for (RowTile& tile : tiles_) {
     const Reg unit = k_.mad_wide(tile.number, static_cast<std::int64_t>(layout_.depth_tiles()),
-                                 k_.convert(u64, k_.div(depth, kit::WeightLayout::kTileDepth)));
+                                 k_.convert(u64, k_.div(depth, layout_.tile_depth())));
     Reg from = k_.fma(unit, kit::WeightLayout::kTileBytes, in_.weights);
     from = k_.mad_wide(in_.thread, kit::WeightLayout::kThreadBytes, from);
     for (std::size_t i = 0; i < tile.next.words.size(); i += kWordsAtOnce)

@@ -12,6 +12,7 @@ namespace {
 
 // Instructions of a warp for a word of weights, counted in machine code; those on integers issue in every
 // other clock and count twice. A share of the loop is among them.
+constexpr double kOfBytes = 16;       // for a word of four elements, counted in PTX
 constexpr double kOfWideScales = 24;  // more, with scales in f32, by the same count
 constexpr double kOfIntegers = 27, kOfMxFloats = 36, kOfNvFloats = 50;
 constexpr double kBytesOfIntegers = 21, kBytesOfFloats = 26,
@@ -33,13 +34,14 @@ constexpr double kTouchClocks = 0.9,
 double instructions_of_word(const Problem& p) {
   if (p.a.format.element == s8) return kBytesOfBytes;
   if (p.row_scales()) return p.b.integers() ? kBytesOfIntegers : kBytesOfFloats;
+  if (p.b.bytes()) return kOfBytes;
   if (p.b.integers()) return kOfIntegers + (p.b.wide_scales() ? kOfWideScales : 0);
   return p.b.format.scale == ue8m0 ? kOfMxFloats : kOfNvFloats;
 }
 
 /// Warps times words that they make fragments of.
-double words(const Config& c, double k_blocks) {
-  return k_blocks * row_tiles(c) * (kWarpgroupThreads / 32) * c.tile_k / kWordDepth;
+double words(const Problem& p, const Config& c, double k_blocks) {
+  return k_blocks * row_tiles(c) * (kWarpgroupThreads / 32) * p.b.words_in(c.tile_k);
 }
 
 /// Instructions that promote an accumulator.
@@ -109,7 +111,7 @@ tune::Demand demand_of(const Target& target, const Problem& p, const Config& c) 
                  .unit = unit_of(p),
                  .operations = 2.0 * std::max(c.tile_m, kLeastColumns) * c.tile_n * c.tile_k * k_blocks,
                  .asynchronous = true,
-                 .instructions = words(c, k_blocks) * instructions_of_word(p) + promotions(p, c, k_blocks),
+                 .instructions = words(p, c, k_blocks) * instructions_of_word(p) + promotions(p, c, k_blocks),
                  .dram_bytes = input_bytes(p) + output_bytes(p),
                  .l2_bytes = k_blocks * (all - activations + activations / c.share),
                  .shared_traffic = k_blocks * (2 * all + (row_tiles(c) - 1) * activations),

@@ -18,7 +18,6 @@ constexpr int kBulkUnit = 16;          // bytes
 constexpr int kReservedShared = 1024;  // per thread block, on top of what it requests
 constexpr int kOtherRegisters = 40;    // addresses, scales, temporaries
 constexpr int kBesidePromoted = 30;    // the same, if accumulators are promoted, as linked
-constexpr int kBesideWideScales = 8;   // more for a row tile, with scales in f32, as linked
 constexpr int kManyAccumulators = 128;
 constexpr int kMostResident = 8;
 constexpr int kLeastStagedRows = 32;  // of D; with fewer, threads store their own results
@@ -34,8 +33,8 @@ int registers_of(const Problem& p, const Config& c) {
   const int tiles = row_tiles_of_warpgroup(c), fragments = 2 * 4 * chunk_steps(p, c) * tiles;
   const int all =
       p.row_scales() ? kBesidePromoted + 2 * accumulators_of(c) : kOtherRegisters + accumulators_of(c);
-  const int wide = p.b.wide_scales() ? kBesideWideScales + WeightGroups::scale_registers(p, c.tile_k) : 0;
-  return all + fragments + tiles * (c.tile_k / kWordDepth + wide);
+  const int wide = p.b.wide_scales() ? WeightGroups::scale_registers(p, c.tile_k) : 0;
+  return all + fragments + tiles * (p.b.words_in(c.tile_k) + wide);
 }
 
 kit::ClusterTile reduction_of(const Config& c) {
@@ -74,7 +73,7 @@ bool staged(const Problem& p, const Config& c) {
 
 Plan::Plan(const TargetInfo& chip, const Problem& p, const Config& c)
     : activations(p.a.matrix(), c.tile_m, c.tile_m, c.tile_k, c.share),
-      weight_bytes(c.tile_k / kit::WeightLayout::kTileDepth * kit::WeightLayout::kTileBytes),
+      weight_bytes(c.tile_k / p.b.weights().tile_depth() * kit::WeightLayout::kTileBytes),
       scale_groups(WeightGroups::count_of(p, c.tile_k)),
       scale_bytes(scale_groups * kRows * p.b.format.scale.bytes()),
       zero_bytes(p.b.zero_points() ? scale_groups * kRows : 0),

@@ -43,7 +43,7 @@ void Producer::fill(const kit::TileOrigin& tile, Reg depth) {
   for (int i = 0; i < row_tiles(c_); ++i) {
     const Reg row = row_tile_of_all(k_, p_, tile.batch, row_tile(tile, i));
     const Reg unit = k_.mad_wide(row, static_cast<std::int64_t>(layout.depth_tiles()),
-                                 wide(k_.div(depth, kit::WeightLayout::kTileDepth)));
+                                 wide(k_.div(depth, layout.tile_depth())));
     copy("weights", plan_.weight_bytes, k_.fma(unit, kit::WeightLayout::kTileBytes, in_["b"]), stage, i,
          full);
     const Reg group = k_.mad_wide(row, static_cast<std::int64_t>(layout.groups(p_.b.format.block)),

@@ -34,9 +34,7 @@ std::vector<Rule> shape_rules() {
       {"weights are filled up to a multiple of 128 elements of k, which k-blocks must divide",
        {"tile_k"},
        [](const Target&, const Problem& p, const Config& c) {
-         return p.b.weights().depth_tiles() * kit::WeightLayout::kTileDepth %
-                    static_cast<std::uint64_t>(c.tile_k) ==
-                0;
+         return p.b.weights().filled_depth() % static_cast<std::uint64_t>(c.tile_k) == 0;
        }},
       {"each thread block of a cluster must have a k-block",
        {"tile_k", "split"},
