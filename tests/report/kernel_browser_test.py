@@ -146,7 +146,7 @@ class KernelPage(unittest.TestCase):
         with_loop["measured"] = {"launches": 3, "stalls": {"issued": 1.5, "scoreboard": 10.5, "other": 3.0}}
         straight["measured"] = {"launches": 1, "stalls": {"issued": 1.25, "barrier": 3.75}}
         seen = self.use("measured", report(self.draw, [with_loop, straight], unmeasured=""))
-        self.assertEqual(seen["measured"], ["issues1.5cycles10%", "scoreboard10.5cycles70%", "somethingelse3cycles20%",
+        self.assertEqual(seen["measured"], ["issues1.5cycles10%", "scoreboard10.5cycles70%", "somethingelse3.0cycles20%",
                                             "issues1.3cycles25%", "barrier3.8cycles75%"])
         self.assertNotIn("nothing was measured", seen["about"])
 
