@@ -11,7 +11,7 @@ namespace {
 
 constexpr int kWarpThreads = 32;
 
-/// The kernel of the first launch. The disassembler is left out: it takes longer than linking.
+/// The kernel of the only launch. The disassembler is left out: it takes longer than linking.
 std::optional<sass::FunctionModel> function_of(const tune::Candidate& candidate) {
   const LaunchPlan& launch = candidate.launches.front();
   const sass::CubinView cubin(candidate.cubin, launch.entry);
@@ -37,7 +37,7 @@ double iterations_of(const sass::LoopModel& loop, int blocks, const tune::Demand
 tune::CodeModel code_model(const Target& target, const std::optional<DeviceInfo>& device) {
   return [chip = tune::chip_of(target, device)](const tune::Candidate& candidate,
                                                 const tune::Demand& demand) -> std::optional<double> {
-    if (candidate.launches.empty() || demand.blocks == 0 || demand.loads == tune::Loads::streamed)
+    if (candidate.launches.size() != 1 || demand.blocks == 0 || demand.loads == tune::Loads::streamed)
       return std::nullopt;
     const std::optional<sass::FunctionModel> function = function_of(candidate);
     const sass::LoopModel* const loop = function ? function->hottest() : nullptr;

@@ -10,6 +10,7 @@
 #include <array>
 #include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <system_error>
 
 #include "base/file.hpp"
@@ -63,7 +64,7 @@ std::optional<fs::path> find_on_path(std::string_view name) {
 
 Ended run_program(const fs::path& program, std::vector<std::string> arguments) {
   std::array<int, 2> ends{};
-  if (::pipe2(ends.data(), O_CLOEXEC) != 0) return {};
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) return {.output = std::strerror(errno)};
   const FileDescriptor from(ends[0]);
   FileDescriptor to(ends[1]);
   const FileActions actions(to.get());

@@ -43,7 +43,7 @@ class Search {
                .limit = std::chrono::duration<double>(options.link_seconds),
                .bell = bell_,
                .predict = prediction_of_code()},
-              [this](const Made& made) { return code_prior_.expected(made); }),
+              expectation()),
         helpers_(options, target, make, result_.devices) {
     for (const Measurer* measurer : measurers) result_.devices.push_back({.name = measurer->name()});
     crew_.take_on(0);
@@ -75,6 +75,12 @@ class Search {
     return [&model = options_.code_model, this](const Candidate& candidate, const Pick& pick) {
       return model(candidate, space_.demand(pick.index));
     };
+  }
+
+  /// Empty without a code model: candidates are then measured as they were picked.
+  std::function<double(const Made&)> expectation() const {
+    if (!options_.code_model) return {};
+    return [this](const Made& made) { return code_prior_.expected(made); };
   }
 
   void sum_up() {

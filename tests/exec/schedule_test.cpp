@@ -182,4 +182,35 @@ TEST_CASE("thread blocks that wait for more than are resident never go on") {
   CHECK(findings[0].what.find("1 of 133 clusters have not started") != std::string::npos);
 }
 
+TEST_CASE("a schedule of another launch is refused") {
+  const Program program = program_of(kOutIn, kHead + "st.global.u32 [%out], %t;");
+  Memory memory;
+  Words out(1);
+  const auto parameters = pack({memory.map(out.data(), 4), memory.map(out.data(), 4)});
+  const auto refusal = [&](Launch launch) {
+    launch.grid = {2, 1, 1};
+    launch.block = {64, 1, 1};
+    launch.parameters = parameters;
+    try {
+      program.run(memory, launch);
+    } catch (const Error& error) {
+      return error.code();
+    }
+    return std::string();
+  };
+  Findings findings;
+  const auto with = [&](const Delay& delay) {
+    return refusal({.findings = &findings, .schedule = Schedule(0, delay)});
+  };
+  CHECK(with({.cluster = 1, .warp = 1, .until_cluster = 1}).empty());
+  CHECK(with({.cluster = 2}) == "launch-schedule");
+  CHECK(with({.warp = 2}) == "launch-schedule");
+  CHECK(with({.until_warp = 2}) == "launch-schedule");
+  CHECK(with({.until_warp = Delay::kCopies}).empty());
+  CHECK(with({.until_operation = 1'000}) == "launch-schedule");
+  CHECK(refusal({.judge = false, .schedule = Schedule(0, Delay())}) == "launch-schedule");
+  Reversals reversals;
+  CHECK(refusal({.reversals = &reversals}) == "launch-schedule");
+}
+
 }  // namespace ptxloom::exec::test::schedule_test

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <catch2/catch_get_random_seed.hpp>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
 #include <random>
@@ -64,7 +65,7 @@ const std::string kDone = line("WARPGROUP.DEPBAR.LE gsb0, 0x1");
 constexpr ModelOptions kTwoWarpgroups = {.warps = 9, .block_warps = 9};
 
 std::uint64_t some_bytes() {
-  std::mt19937_64 draw(std::random_device{}());
+  static std::mt19937_64 draw(Catch::getSeed());
   return 16 * (64 + draw() % 3000);
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/program.hpp"
 #include "ptxloom/error.hpp"
+#include "ptxloom/launch.hpp"
 #include "ptxloom/libraries.hpp"
 
 namespace ptxloom::cli {
@@ -147,10 +148,15 @@ std::map<std::string, MeasuredStalls> read_ncu(std::string_view csv, std::string
   return found;
 }
 
-NcuRun run_ncu(const std::vector<std::string>& arguments) {
+NcuRun run_ncu(const std::vector<std::string>& arguments, int chip) {
   const auto ncu = find_on_path("ncu");
   if (!ncu) return {.problem = "ncu is not on PATH"};
-  if (!Libraries().has_driver()) return {.problem = "there is no GPU with a driver"};
+  const Libraries libraries;
+  const std::vector<DeviceInfo> gpus =
+      libraries.has_driver() ? devices(libraries) : std::vector<DeviceInfo>();
+  if (gpus.empty()) return {.problem = "there is no GPU with a driver"};
+  if (const Target gpu = gpus.front().target(); gpu.number() != chip)
+    return {.problem = fmt::format("the GPU is {}, and the kernel is for sm_{}", gpu.name(), chip)};
   std::vector<std::string> command = {
       "--csv", "--page", "raw", "--metrics", fmt::format("regex:{}.*{}", kBefore, kAfter), "/proc/self/exe"};
   std::error_code none;

@@ -26,7 +26,7 @@ struct NcuRun {
   std::string csv{};
   std::string problem{};  ///< why there is nothing; one line
 };
-/// Runs this program with these arguments under ncu, if it is on PATH.
-NcuRun run_ncu(const std::vector<std::string>& arguments);
+/// Runs this program with these arguments under ncu, if it is on PATH and the first GPU is of this chip.
+NcuRun run_ncu(const std::vector<std::string>& arguments, int chip);
 
 }  // namespace ptxloom::cli

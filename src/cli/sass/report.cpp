@@ -30,6 +30,7 @@ struct ReportFlags {
   std::filesystem::path output;
   std::vector<std::filesystem::path> records;
   std::filesystem::path stalls;
+  bool no_ncu = false;
   ModelFlags how;
 };
 
@@ -154,26 +155,33 @@ std::pair<int, std::string> target_of(const Tool& tool, const Subject& subject, 
 }
 
 /// The arguments that run the kernel; empty if more must be known for that.
-std::vector<std::string> run_of(const ReportFlags& options, const Subject& subject) {
-  std::vector<std::string> words = {"run", options.kernel, "--device", "gpu"};
-  if (!is_file(options.kernel))
-    for (const std::string& set : options.sets) words.insert(words.end(), {"--set", set});
-  else if (subject.work.launches.empty())
-    words.clear();
+std::vector<std::string> run_of(const Tool& tool, const ReportFlags& options, const Subject& subject) {
+  if (is_file(options.kernel) && subject.work.launches.empty()) return {};
+  std::vector<std::string> words;
+  for (const auto& folder : tool.spec_folders) words.insert(words.end(), {"--specs", folder.string()});
+  words.insert(words.end(), {"run", options.kernel, "--device", "gpu"});
+  for (const std::string& set : options.sets) words.insert(words.end(), {"--set", set});
   return words;
 }
 
-/// What Nsight Compute measures of the kernel, or has measured before.
+/// What Nsight Compute measures of the kernel, or has measured before. Only what the user gave may fail.
 void measure_stalls(const ReportFlags& options, const std::vector<std::string>& run, ReportInput& input) {
   if (!options.stalls.empty()) {
     input.measured = read_ncu(read_data(options.stalls.string()), options.stalls.string());
     return;
   }
-  NcuRun made = run.empty() ? NcuRun{.problem = "how to launch the kernel is not known"} : run_ncu(run);
-  if (made.problem.empty())
-    input.measured = read_ncu(made.csv, "what ncu printed");
-  else
-    say("note: stall reasons are predicted, not measured: {}\n", made.problem);
+  if (options.no_ncu) {
+    input.unmeasured = "--no-ncu was given";
+    return;
+  }
+  NcuRun made =
+      run.empty() ? NcuRun{.problem = "how to launch the kernel is not known"} : run_ncu(run, input.chip);
+  try {
+    if (made.problem.empty()) input.measured = read_ncu(made.csv, "what ncu printed");
+  } catch (const Error& error) {
+    made.problem = error.diagnostics().front().message;
+  }
+  if (!made.problem.empty()) say("note: stall reasons are predicted, not measured: {}\n", made.problem);
   input.unmeasured = std::move(made.problem);
 }
 
@@ -192,7 +200,7 @@ nlohmann::ordered_json report_of(const Tool& tool, const ReportFlags& options, S
                   .disassembly = &disassembly});
   if (listing.functions.empty()) say("note: {} has no code\n", options.kernel);
   if (subject.work.launches.empty()) print_shared_note(options.how);
-  const std::vector<std::string> run = run_of(options, subject);
+  const std::vector<std::string> run = run_of(tool, options, subject);
   ReportInput input{.listing = listing,
                     .chip = cubin.chip(),
                     .how = options.how.options(),
@@ -247,6 +255,7 @@ void add_report(Tool& tool) {
                         "stall reasons as `ncu --csv` printed them; default: ncu is run, if it is on PATH "
                         "and there is a GPU")
             ->type_name("FILE.csv");
+        command.add_flag("--no-ncu", options.no_ncu, "do not run the kernel under ncu");
         command
             .add_option("--format", options.format, "html (default), text or json (docs/json/report.json)")
             ->check(CLI::IsMember({"text", "html", "json"}));

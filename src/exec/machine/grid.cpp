@@ -76,6 +76,25 @@ std::vector<Memory::Allocation> reachable(const Code& code, const Memory& memory
   return all;
 }
 
+void check_schedule(const Code& code, const Launch& launch, std::uint64_t clusters, std::uint64_t warps) {
+  if (launch.reversals != nullptr && (!launch.judge || launch.findings == nullptr))
+    refuse(code, "launch-schedule", "reversals are collected by the judge",
+           "launch with `judge` and with `findings`");
+  if (!launch.schedule.delays.empty() && !launch.judge)
+    refuse(code, "launch-schedule", "delays of a schedule need the judge", "launch with `judge`");
+  for (const Delay& each : launch.schedule.delays) {
+    const bool is_there =
+        each.cluster < clusters && each.until_cluster < clusters && each.warp < warps &&
+        (each.until_warp < warps || each.until_warp == Delay::kCopies) &&
+        (each.until_warp == Delay::kCopies || each.until_operation < code.operations.size());
+    if (!is_there)
+      refuse(code, "launch-schedule",
+             fmt::format("the launch has {} clusters of {} warps, not those of the schedule {}", clusters,
+                         warps, to_string(launch.schedule)),
+             "a schedule belongs to one kernel and one launch: take one that a finding in this launch names");
+  }
+}
+
 }  // namespace
 
 Grid::Grid(const Code& code, const Memory& memory, const Launch& launch, std::uint64_t workspace)
@@ -96,6 +115,7 @@ Grid::Grid(const Code& code, const Memory& memory, const Launch& launch, std::ui
   cluster_ = asked.value_or(code.kernel.reqnctapercluster.value_or(Index3{1, 1, 1}));
   for (std::size_t axis = 0; axis < 3; ++axis) grid_clusters_[axis] = launch.grid[axis] / cluster_[axis];
   if (launch.cooperative) check_cooperative(code, launch);
+  check_schedule(code, launch, clusters(), std::uint64_t{(block_threads() + 31) / 32} * cluster_blocks());
   if (launch.judge && launch.findings != nullptr)
     log_ = std::make_unique<GridLog>(clusters(), !code.communicates);
   if (launch.reversals != nullptr && code.communicates) uses_ = std::make_unique<PlaceUses>();

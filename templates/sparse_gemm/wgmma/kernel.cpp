@@ -26,7 +26,8 @@ class Generator {
     warp_ = k_.reg(u32);
     k_.emit("shfl.sync.idx.b32", warp_, k_.shr(thread_, 5), 0, 31, -1);
     shared_ = k_.address_of(k_.dynamic_shared("tiles", 1024));
-    kit::Pipeline pipeline(k_, c_.stages, plan_.shared.address(k_, shared_, "barriers"));
+    kit::Pipeline pipeline(k_, c_.stages, plan_.shared.address(k_, shared_, "barriers"), 1,
+                           kit::StageReads::wgmma);
     kit::TileScheduler tiles(k_,
                              {.tile_m = c_.tile_n,
                               .tile_n = c_.tile_m,
