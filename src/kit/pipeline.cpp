@@ -5,7 +5,6 @@
 
 #include "kit/integers.hpp"
 #include "ptxloom/error.hpp"
-#include "ptxloom/kit/tma.hpp"
 
 namespace ptxloom::kit {
 namespace {
@@ -67,6 +66,11 @@ void Pipeline::await_unless(Reg ended, Reg barrier, const Cursor& cursor) {
   k_.place(past);
 }
 
+void Pipeline::acquire(const Cursor& cursor) {
+  await(empty(cursor), cursor);
+  if (reads_ == StageReads::loads) k_.emit("fence.proxy.async.shared::cluster");
+}
+
 void Pipeline::expect(Reg full, int bytes) {
   k_.emit("mbarrier.arrive.expect_tx.shared::cta.b64", Arg::sink(), k_.at(full), bytes);
 }
@@ -74,7 +78,6 @@ void Pipeline::expect(Reg full, int bytes) {
 void Pipeline::arrive(Reg full) { k_.emit("mbarrier.arrive.shared::cta.b64", Arg::sink(), k_.at(full)); }
 
 void Pipeline::release(Reg empty) {
-  if (reads_ == StageReads::loads) fence_for_bulk(k_);
   k_.emit("mbarrier.arrive.shared::cta.b64", Arg::sink(), k_.at(empty));
   // Relaxed: the reads are complete, and a release would wait for all earlier writes of the thread.
   for (const Reg& other : others_) {

@@ -2,8 +2,11 @@
 // Pipelines whose producers write, copy, and multicast: every consumer reads every item once, in order.
 #include "ptxloom/kit/pipeline.hpp"
 
+#include <set>
+
 #include "kit/running.hpp"
 #include "ptxloom/error.hpp"
+#include "ptxloom/findings.hpp"
 #include "ptxloom/kit/params.hpp"
 #include "ptxloom/kit/tma.hpp"
 
@@ -47,12 +50,13 @@ struct PipelineKernel {
     k.store(in.pointer("out")[k.fma(row, kWords, lane)], k.add(value, 1));
   }
   /// What the consumers have stored.
-  std::vector<std::uint32_t> run(std::vector<std::uint32_t>& items) {
+  std::vector<std::uint32_t> run(std::vector<std::uint32_t>& items, exec::Findings* findings = nullptr) {
     std::vector<ArgumentPlan> arguments = params.arguments();
     arguments[0].bits = items.size() / kWords;
     std::vector<std::uint32_t> out(items.size() * static_cast<std::size_t>(consumers * blocks), 0xdeadbeef);
     const exec::Launch launch{.grid = {static_cast<std::uint32_t>(blocks), 1, 1},
-                              .block = {static_cast<std::uint32_t>(32 * (consumers + 1)), 1, 1}};
+                              .block = {static_cast<std::uint32_t>(32 * (consumers + 1)), 1, 1},
+                              .findings = findings};
     kit_test::run(k.finish(), launch, arguments,
                   {kit_test::tensor("in", items), kit_test::tensor("out", out)});
     return out;
@@ -72,6 +76,37 @@ void check_copies(const std::vector<std::uint32_t>& out, const std::vector<std::
     INFO("word " << i << ", seed " << Catch::getSeed());
     REQUIRE(out[i] == items[i % items.size()] + 1);
   }
+}
+
+/// One thread fills stages by bulk copies; the consumers load them, and test for the next one ahead.
+void copy_items(PipelineKernel& made, kit::StageReads stage_reads) {
+  KernelBuilder& k = made.k;
+  Pipeline pipeline(k, made.stages, made.barriers, 1, stage_reads);
+  made.start(pipeline);
+  const Pipeline::Cursor writes = pipeline.producer(), reads = pipeline.consumer();
+  const Reg produces = k.eq(k.special("tid.x"), 32 * made.consumers);
+  k.if_(produces, [&] {
+    k.for_(k.mov(u32, 0), made.in["items"], 1, [&](Reg item) {
+      pipeline.acquire(writes);
+      const Reg full = pipeline.full(writes);
+      pipeline.expect(full, kBytes);
+      const Reg from = k.mad_wide(item, kBytes, made.in.pointer("in").base);
+      kit::bulk_load(k, k.at(made.stage_of(writes)), k.at(from), kBytes, full);
+      pipeline.advance(writes);
+    });
+  });
+  k.if_(k.lt(made.warp, made.consumers), [&] {
+    const Reg ended = k.reg(pred);
+    pipeline.test(ended, pipeline.full(reads), reads);
+    k.for_(k.mov(u32, 0), made.in["items"], 1, [&](Reg item) {
+      pipeline.await_unless(ended, pipeline.full(reads), reads);
+      made.store_item(item, reads, made.warp);
+      k.warp_barrier();
+      k.if_(made.is_first_lane(), [&] { pipeline.release(pipeline.empty(reads)); });
+      pipeline.advance(reads);
+      pipeline.test(ended, pipeline.full(reads), reads);
+    });
+  });
 }
 
 }  // namespace
@@ -99,7 +134,7 @@ TEST_CASE("producers that write to the stages") {
         k.eq(warp, number),
         [&] {  // the producer warp
           k.for_(zero, count, 1, [&](Reg item) {
-            pipeline.await(pipeline.empty(writes), writes);
+            pipeline.acquire(writes);
             write_to(writes, item);
             k.warp_barrier();
             k.if_(leads, [&] { pipeline.arrive(pipeline.full(writes)); });
@@ -125,36 +160,25 @@ TEST_CASE("bulk copies fill stages, and consumers test ahead") {
   for (const auto& [stages, consumers, items] : {std::tuple{1, 2, 4}, {2, 1, 9}, {3, 2, 8}}) {
     CAPTURE(stages, consumers, items);
     PipelineKernel made(stages, consumers);
-    KernelBuilder& k = made.k;
-    Pipeline pipeline(k, stages, made.barriers);
-    made.start(pipeline);
-    const Pipeline::Cursor writes = pipeline.producer(), reads = pipeline.consumer();
-    const Reg produces = k.eq(k.special("tid.x"), 32 * consumers);
-    k.if_(produces, [&] {
-      k.for_(k.mov(u32, 0), made.in["items"], 1, [&](Reg item) {
-        pipeline.await(pipeline.empty(writes), writes);
-        const Reg full = pipeline.full(writes);
-        pipeline.expect(full, kBytes);
-        const Reg from = k.mad_wide(item, kBytes, made.in.pointer("in").base);
-        kit::bulk_load(k, k.at(made.stage_of(writes)), k.at(from), kBytes, full);
-        pipeline.advance(writes);
-      });
-    });
-    k.if_(k.lt(made.warp, consumers), [&] {
-      const Reg ended = k.reg(pred);
-      pipeline.test(ended, pipeline.full(reads), reads);
-      k.for_(k.mov(u32, 0), made.in["items"], 1, [&](Reg item) {
-        pipeline.await_unless(ended, pipeline.full(reads), reads);
-        made.store_item(item, reads, made.warp);
-        k.warp_barrier();
-        k.if_(made.is_first_lane(), [&] { pipeline.release(pipeline.empty(reads)); });
-        pipeline.advance(reads);
-        pipeline.test(ended, pipeline.full(reads), reads);
-      });
-    });
+    copy_items(made, kit::StageReads::loads);
     std::vector<std::uint32_t> given = random_items(items);
     check_copies(made.run(given), given);
   }
+}
+
+TEST_CASE("a proxy fence comes between loads of a stage and its next copies") {
+  const auto codes = [](kit::StageReads reads) {
+    PipelineKernel made(2, 3);
+    copy_items(made, reads);
+    std::vector<std::uint32_t> given = random_items(7);
+    exec::Findings findings;
+    check_copies(made.run(given, &findings), given);
+    std::set<std::string> found;
+    for (const exec::Finding& one : findings.all()) found.insert(one.code);
+    return found;
+  };
+  CHECK(codes(kit::StageReads::loads).empty());
+  CHECK(codes(kit::StageReads::wgmma) == std::set<std::string>{"proxy-fence-before-refill"});
 }
 
 // Each consumer reads every n-th item, and skips the stages of the others.
@@ -171,7 +195,7 @@ TEST_CASE("consumers take turns") {
         k.eq(made.warp, consumers),
         [&] {
           k.for_(k.mov(u32, 0), made.in["items"], 1, [&](Reg item) {
-            pipeline.await(pipeline.empty(writes), writes);
+            pipeline.acquire(writes);
             const Reg value = k.load(made.in.pointer("in")[k.fma(item, kWords, made.lane)]);
             k.store("shared", u32, k.at(k.fma(made.lane, 4, made.stage_of(writes))), value);
             pipeline.arrive(pipeline.full(writes));
@@ -208,7 +232,7 @@ TEST_CASE("thread blocks fill each other's stages") {
     k.if_(k.eq(k.special("tid.x"), 64), [&] {
       const int part = kBytes / blocks;
       k.for_(k.mov(u32, 0), made.in["items"], 1, [&](Reg item) {
-        pipeline.await(pipeline.empty(writes), writes);
+        pipeline.acquire(writes);
         const Reg full = pipeline.full(writes);
         pipeline.expect(full, kBytes);
         const Reg at = k.fma(rank, part, k.mul(item, kBytes));

@@ -9,7 +9,7 @@
 /// have been copied; the phase of `empty` ends when all consumers have released the stage:
 ///
 ///     producer                                   consumer
-///     await(empty(at), at)                       await(full(at), at)
+///     acquire(at)                                await(full(at), at)
 ///     expect(full(at), bytes), TMA loads         read the stage
 ///     advance(at)                                release(empty(at)), advance(at)
 ///
@@ -28,17 +28,18 @@
 namespace [[gnu::visibility("default")]] ptxloom {
 namespace kit {
 
-/// How consumers read the stages.
+/// How consumers read the stages. Copies write a stage through the async proxy, so that a proxy fence must
+/// come between loads of a stage and its next copies. Producers have it, when they acquire the stage: ptxas
+/// serializes wgmma around a fence of consumers.
 enum class StageReads {
-  loads,  ///< by ld.shared, ldmatrix or the like, if only a part of a stage
+  loads,  ///< by ld.shared, ldmatrix and the like, at least a part of each
   wgmma,  ///< by wgmma alone, or no asynchronous copies fill the stages
 };
 
 /// The mbarriers of a pipeline, and what producers and consumers do with them.
 class Pipeline {
  public:
-  /// `barriers`: address (u32) in shared memory of bytes(stages) bytes, a multiple of 8. Stages that threads
-  /// read by loads are released behind a proxy fence, since copies write them through the async proxy. Throws
+  /// `barriers`: address (u32) in shared memory of bytes(stages) bytes, a multiple of 8. Throws
   /// Error(usage, "bad-pipeline") without a stage, or if `sharing` is no power of two up to 16.
   Pipeline(KernelBuilder& k, int stages, Reg barriers, int sharing = 1, StageReads reads = StageReads::loads);
   /// Bytes of shared memory for the barriers.
@@ -79,6 +80,8 @@ class Pipeline {
   /// Waits unless the test has succeeded.
   void await_unless(Reg ended, Reg barrier, const Cursor& cursor);
 
+  /// A producer waits until consumers have released the stage.
+  void acquire(const Cursor& cursor);
   /// A producer arrives, and the stage expects this many bytes more, at most 2^20 - 1. Asynchronous copies
   /// that signal `full` follow.
   void expect(Reg full, int bytes);

@@ -34,7 +34,7 @@ void Producer::run(kit::TileScheduler& tiles) {
 
 void Producer::fill(const kit::TileOrigin& tile, Reg depth) {
   k_.comment("load: wait for the stage to be empty");
-  pipeline_.await(pipeline_.empty(cursor_), cursor_);
+  pipeline_.acquire(cursor_);
   k_.comment("load: fill it with the next k-block");
   const Reg full = pipeline_.full(cursor_), stage = k_.fma(cursor_.stage, plan_.stage_bytes, stages_);
   pipeline_.expect(full, plan_.bytes_of_stage());

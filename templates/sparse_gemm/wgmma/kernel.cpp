@@ -63,7 +63,7 @@ class Generator {
 
   void fill(const kit::TileOrigin& tile, Reg depth, kit::Pipeline& pipeline,
             const kit::Pipeline::Cursor& cursor, kit::TmaTileLoads& loads) {
-    pipeline.await(pipeline.empty(cursor), cursor);
+    pipeline.acquire(cursor);
     const Reg full = pipeline.full(cursor), stage = k_.fma(cursor.stage, plan_.stage_bytes, shared_);
     pipeline.expect(full, plan_.values.bytes() + plan_.activations.bytes());
     loads.load(plan_.values, in_["values"], {.extent = tile.row, .depth = k_.shr(depth, 1)},

@@ -25,7 +25,7 @@ StageLoads::StageLoads(KernelBuilder& k, const Config& config, const Plan& plan,
 
 void StageLoads::fill(const kit::TileOrigin& tile, Reg depth) {
   k_.comment("load: wait for the stage to be empty");
-  pipeline_.await(pipeline_.empty(cursor_), cursor_);
+  pipeline_.acquire(cursor_);
   k_.comment("load: fill it with the next k-block of A and B");
   const Reg full = pipeline_.full(cursor_), stage = k_.fma(cursor_.stage, plan_.stage_bytes, in_.stages);
   pipeline_.expect(full, plan_.a.bytes() + plan_.b.bytes() + plan_.scales.bytes());
