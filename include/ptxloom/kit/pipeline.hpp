@@ -30,8 +30,8 @@ namespace kit {
 
 /// How consumers read the stages.
 enum class StageReads {
-  loads,  ///< by ld.shared, ldmatrix or the like, if only a part of a stage
-  wgmma,  ///< by wgmma alone, or no asynchronous copies fill the stages
+  loads,  ///< at least a part of a stage by ld.shared, ldmatrix or other loads
+  wgmma,  ///< by wgmma alone; also for stages that no asynchronous copies fill
 };
 
 /// The mbarriers of a pipeline, and what producers and consumers do with them.
