@@ -171,8 +171,8 @@ std::string_view name(Strategy strategy);
 /// The strategy of this name. Throws Error(usage, "unknown-strategy").
 Strategy parse_strategy(std::string_view name);
 
-/// Microseconds that the machine code of a linked candidate, which has this demand, lets expect; nullopt:
-/// nothing is known of it. Several threads call it at once.
+/// Predicts the time of a linked candidate, which has this demand, from its machine code, in microseconds;
+/// nullopt if it cannot be predicted. Called by several threads at once.
 using CodeModel = std::function<std::optional<double>(const Candidate& candidate, const Demand& demand)>;
 
 /// The result for one candidate.
@@ -261,9 +261,9 @@ struct SearchOptions {
   std::optional<DeviceInfo> device = {};
   double least_us =
       0;  ///< microseconds that the limits of the chip allow; a shorter time is refused: "mis-measured"
-  /// Predicts times from machine code. Of the candidates that wait for a device, the guided strategy measures
-  /// that first which this and the cost model together expect to be fastest. Empty: in the order of the
-  /// picks.
+  /// Predicts times from machine code. The guided strategy combines them with those of the cost model, and of
+  /// the candidates that wait for a device it measures the one with the shortest predicted time first. Empty:
+  /// candidates are measured in the order in which the strategy picks them.
   CodeModel code_model = {};
   /// With several devices, each times one common candidate first. A device whose time differs from that of
   /// the first one by a larger fraction is left out ("device-differs").

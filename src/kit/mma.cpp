@@ -6,6 +6,15 @@
 #include "ptxloom/error.hpp"
 
 namespace ptxloom::kit {
+namespace {
+
+/// The column of B of product number `step` in a row of products. Odd rows run backwards (serpentine order),
+/// so that the first product of a row reads the registers of B that the last one before it has read.
+std::size_t column_at(std::size_t row, std::size_t step, std::size_t columns) {
+  return row % 2 == 0 ? step : columns - 1 - step;
+}
+
+}  // namespace
 
 std::vector<AccumulatorPlace> accumulator_places(Variant mma) {
   const Layout map = layout(mma, "D");

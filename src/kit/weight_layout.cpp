@@ -108,8 +108,7 @@ WeightLayout::WeightLayout(Type element, std::uint64_t rows, std::uint64_t depth
                 fmt::format("a weight layout of {} x {} elements of {} beside {}", rows, depth, element.name,
                             activations.name),
                 "it is for s4, u4 and e2m1, with at least one element, beside bf16, f16, e4m3 and e5m2, for "
-                "s4 and u4 "
-                "beside s8, and for s8, e4m3 and e5m2 beside bf16 and f16");
+                "s4 and u4 beside s8, and for s8, e4m3 and e5m2 beside bf16 and f16");
 }
 
 std::uint64_t WeightLayout::row_tiles() const { return units_in(rows_, kRows); }

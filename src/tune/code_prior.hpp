@@ -5,15 +5,16 @@
 
 #include "tune/feeder.hpp"
 
-// Joins what the strategy expects of a candidate with what its machine code lets expect. The measurements say
-// by which factor the latter is off in the middle, and how far it is off beside that; the two are averaged
-// with the inverse of their variances as weights, in logarithms.
+// Combines the strategy's prediction of a candidate's time with the one from its machine code. The
+// measurements show by which factor the latter is off (the median), and how much its error varies. The
+// logarithms of the two predictions are averaged, weighted by the inverse of their variances.
 namespace ptxloom::tune {
 
 class CodePrior {
  public:
   void tell(double code_us, double time_us);
-  /// Microseconds; 0 if the strategy expects nothing, as of configurations that are to be tried first.
+  /// The combined prediction in microseconds; 0 if the strategy has none, as for configurations that are to
+  /// be tried first.
   double expected(const Made& made) const;
 
  private:
@@ -24,7 +25,7 @@ class CodePrior {
 /// Spearman's rank correlation; equal values share their ranks. 0 if one side is all equal.
 double rank_correlation(const std::vector<double>& a, const std::vector<double>& b);
 
-/// How well a prediction ordered what was measured: of each, microseconds.
+/// How well a model's predictions ordered the measured candidates. Times are in microseconds.
 Ranking ranking_of(std::string model, const std::vector<double>& predicted,
                    const std::vector<double>& measured);
 

@@ -7,6 +7,7 @@
 
 #include "ptxloom/error.hpp"
 #include "ptxloom/kit/scaled_format.hpp"
+#include "ptxloom/kit/scaled_matrix.hpp"
 
 namespace ptxloom::shuffle_weights {
 namespace {
@@ -30,20 +31,10 @@ Type element_of(const Settings& words) {
   return format == nullptr ? *find_type(words.at("format")) : format->element;
 }
 
-/// Sets a parameter that only one value is possible for.
-void complete_fixed(Settings& words, const std::string& name, const std::string& value) {
-  const auto [word, added] = words.try_emplace(name, value);
-  if (!added && word->second != value)
-    throw Error(ErrorKind::usage, "bad-value",
-                fmt::format("shuffle_weights: {}={} cannot be used with format={}", name, word->second,
-                            words.at("format")),
-                "leave it out");
-}
-
 void complete_scales(Settings& words) {
   if (const kit::ScaledFormat* const format = fixed_format(words)) {
-    complete_fixed(words, "group", std::to_string(format->block));
-    return complete_fixed(words, "scale", std::string(format->scale.name));
+    kit::complete_only_value(words, "shuffle_weights", "group", std::to_string(format->block));
+    return kit::complete_only_value(words, "shuffle_weights", "scale", std::string(format->scale.name));
   }
   words.try_emplace("group", kDefaultGroup);
   words.try_emplace("scale", bf16.name);

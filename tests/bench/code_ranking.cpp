@@ -2,9 +2,10 @@
 // How well the cost model and the issue model order the candidates of a search that is over, and how far they
 // are off. Needs nvJitLink, and no GPU: the candidates are made and linked again.
 //
-//   code_ranking RESULTS.jsonl...     lines of `ptxloom tune --json | tr -d '\\n'` of an H200: of each are
-//   used
-//                                     template, problem, and config and time_us of candidates
+//   code_ranking RESULTS.jsonl...
+//
+// The files have lines of `ptxloom tune --json | tr -d '\n'` on an H200, of which template, problem, and
+// config and time_us of the candidates are used.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -62,9 +62,8 @@ TEST_CASE("each pair of operations is reversed once before any is a second time"
 
 TEST_CASE("what barriers order is not reversed") {
   const std::string head =
-      ".reg .u64 %in; .reg .u32 %t, %x; .reg .pred %p, %q; .shared .u32 s; ld.param.u64 %in, [in]; mov.u32 "
-      "%t, "
-      "%tid.x; setp.eq.u32 %p, %t, 0; setp.eq.u32 %q, %t, 32; ";
+      ".reg .u64 %in; .reg .u32 %t, %x; .reg .pred %p, %q; .shared .u32 s; ld.param.u64 %in, [in]; "
+      "mov.u32 %t, %tid.x; setp.eq.u32 %p, %t, 0; setp.eq.u32 %q, %t, 32; ";
   const auto recorded = [&](const std::string& between) {
     const Program program = program_of(kOutIn, head + "@%p st.relaxed.cta.shared.u32 [s], 1; " + between +
                                                    " @%q atom.relaxed.cta.shared.add.u32 %x, [s], 1;");

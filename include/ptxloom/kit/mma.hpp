@@ -48,10 +48,6 @@ class MmaTiles {
                        const std::vector<Reg>& metadata, int selector);
 
  private:
-  /// The column of B that follows `step` others beside row `row` of A: back and forth.
-  static std::size_t column_at(std::size_t row, std::size_t step, std::size_t columns) {
-    return row % 2 == 0 ? step : columns - 1 - step;
-  }
   Arg operand(std::string_view name, const std::vector<Reg>& registers) const;
 
   KernelBuilder& k_;

@@ -28,16 +28,18 @@ enum class Scales { tensor, row, group, block };
 inline constexpr std::uint32_t kScaleBlock = 128;  ///< rows of a block, and elements of each
 std::string_view name(Scales scales);              ///< as the parameter `scales` spells it
 
+/// What these settings say of a matrix.
 struct ScaledMatrix {
-  std::uint32_t rows = 0, n = 0;
-  const ScaledFormat* format = nullptr;
-  Scales scales = Scales::row;
-  std::uint32_t group = 0;  ///< elements of a row that share a scale; of a row or of all: n
-  NarrowPacking packing = NarrowPacking::dense;
-  bool tiled_scales = false;  ///< in tiles of 128 rows and 4 scales
+  std::uint32_t rows = 0;                ///< number of rows
+  std::uint32_t n = 0;                   ///< elements of a row
+  const ScaledFormat* format = nullptr;  ///< of the elements and their scales
+  Scales scales = Scales::row;           ///< which elements share a scale
+  std::uint32_t group = 0;               ///< elements of a row that share a scale: n if all of them do
+  NarrowPacking packing = NarrowPacking::dense;  ///< of the elements in memory
+  bool tiled_scales = false;                     ///< in tiles of 128 rows and 4 scales
 
   /// From settings that complete_scaled_matrix() has completed.
-  explicit ScaledMatrix(const Settings& words);
+  explicit ScaledMatrix(const Settings& settings);
 
   /// Scales of a row.
   std::uint32_t scales_per_row() const { return (n + group - 1) / group; }
@@ -53,19 +55,19 @@ struct ScaledMatrix {
 
 /// Completes `scales` and `group`, and checks them, `packing` and `scale_layout` against the format. Throws
 /// Error(usage, "bad-value"), in the name of this template, for values that do not go together.
-void complete_scaled_matrix(Settings& words, std::string_view template_name);
+void complete_scaled_matrix(Settings& settings, std::string_view template_name);
 
 /// Sets a parameter that has only one possible value with the problem's format. Throws like the function
 /// above if another one was given.
-void complete_only_value(Settings& words, std::string_view template_name, const std::string& name,
+void complete_only_value(Settings& settings, std::string_view template_name, const std::string& name,
                          const std::string& value);
 
 /// The unit that the pitch of the matrix is a multiple of.
-NarrowUnit pitch_unit(const Settings& words);
+NarrowUnit pitch_unit(const Settings& settings);
 
 /// Throws Error(usage, "shape-too-large") if a matrix has too many elements for the kernels that read or
 /// write it: more than 2^30 in a row, or 2^44 in all, padding included.
-void check_scaled_size(const Settings& words, std::string_view template_name, std::uint64_t rows,
+void check_scaled_size(const Settings& settings, std::string_view template_name, std::uint64_t rows,
                        const std::string& pitch);
 
 }  // namespace kit

@@ -21,9 +21,9 @@
 /// warp needs, so that warp w has rows 16 w to 16 w + 15. Tiles follow each other along k, then along n. For
 /// row r and group g of a tile:
 ///
-///                          thread                             bits of its word
-///     16 bits, tf32        r / 16 * 32 + r % 8 * 4 + g / 4    4 (g % 4) + 16 (r % 16 / 8), and three more
-///     8 bits               r / 16 * 32 + r % 8 * 4            4 (g % 8), and three more
+///                          thread                             the lowest of the four bits in its word
+///     16 bits, tf32        r / 16 * 32 + r % 8 * 4 + g / 4    4 (g % 4) + 16 (r % 16 / 8)
+///     8 bits               r / 16 * 32 + r % 8 * 4            4 (g % 8)
 ///                            + g / 8 * 2 + r % 16 / 8
 ///
 /// Metadata of rows that fill up a tile are valid, and their values are not read.

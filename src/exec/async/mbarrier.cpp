@@ -174,11 +174,11 @@ void Mbarriers::add_pending(const Actor& actor, std::uint32_t offset) {
   settle(offset, barrier);
 }
 
-void Mbarriers::when_looked_at(const Actor& actor, std::uint32_t offset, std::function<void()> happen) {
+void Mbarriers::after_failed_test(const Actor& actor, std::uint32_t offset, std::function<void()> happen) {
   at(actor, offset).due.push_back({.actor = actor, .happen = std::move(happen)});
 }
 
-void Mbarriers::looked_in_vain(std::uint32_t offset) {
+void Mbarriers::test_failed(std::uint32_t offset) {
   const std::vector<Due> due = std::exchange(barriers_[offset].due, {});
   for (const Due& each : due) each.happen();
   if (!due.empty()) block_->cluster().note_progress();

@@ -48,16 +48,16 @@ class Mbarriers final : public State {
   /// cp.async.mbarrier.arrive: makes one more arrival pending.
   void add_pending(const Actor& actor, std::uint32_t offset);
 
-  /// Defers `happen` until a thread has tested the barrier in vain.
-  void when_looked_at(const Actor& actor, std::uint32_t offset, std::function<void()> happen);
+  /// Defers `happen` until a thread has tested the barrier and found the phase incomplete.
+  void after_failed_test(const Actor& actor, std::uint32_t offset, std::function<void()> happen);
 
   /// Whether the phase of a state, or of a parity, is complete. `relaxed`: that orders no memory accesses.
   bool test_state(const Actor& actor, std::uint32_t offset, std::uint64_t state, bool relaxed);
   bool test_parity(const Actor& actor, std::uint32_t offset, std::uint32_t parity, bool relaxed);
   /// Whether something is deferred.
   bool counts_copies(std::uint32_t offset) const { return !barriers_.at(offset).due.empty(); }
-  /// A thread has found the phase incomplete: runs what was deferred.
-  void looked_in_vain(std::uint32_t offset);
+  /// A thread has found the phase incomplete: does what was deferred.
+  void test_failed(std::uint32_t offset);
   static std::uint32_t pending_of(const Actor& actor, std::uint64_t state);
 
   /// "phase 3 (parity 1) of the mbarrier at 0x40 lacks 1 of 2 arrivals and 512 bytes", plus any other reason

@@ -132,7 +132,7 @@ void run_copies_arrive(Warp& warp, const Operation& op, Mask mask) {
                [](const Actor& actor, const BarrierUse& use, const SharedPlace& at, Mbarriers& barriers) {
                  if (use.raises) barriers.add_pending(actor, at.offset);
                  const std::uint64_t issued = actor.warp->state<AsyncCopies>().issued();
-                 barriers.when_looked_at(actor, at.offset, [=, &barriers] {
+                 barriers.after_failed_test(actor, at.offset, [=, &barriers] {
                    actor.warp->state<AsyncCopies>().wait_before(actor.lane, issued);
                    barriers.arrive(actor, at.offset, {});
                  });
@@ -163,7 +163,7 @@ void run_wait(Warp& warp, const Operation& op, Mask mask) {
     auto& barriers = at.block->state<Mbarriers>();
     Judge* const judge = warp.judge();
     if (judge != nullptr && barriers.counts_copies(at.offset)) judge->tests_too_early({&warp, &op, lane});
-    barriers.looked_in_vain(at.offset);
+    barriers.test_failed(at.offset);
   });
   const SharedPlace& first = places[static_cast<std::size_t>(std::countr_zero(vain))];
   warp.yield(op, vain, kWait, [&barriers = first.block->state<Mbarriers>(), offset = first.offset] {

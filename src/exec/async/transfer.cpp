@@ -96,11 +96,11 @@ void issue(Transfer transfer, const SharedPlace& barrier, std::uint32_t bytes) {
   transfer.begin(true);
   const auto shared = std::make_shared<Transfer>(std::move(transfer));
   Mbarriers& barriers = barrier.block->state<Mbarriers>();
-  barriers.when_looked_at(shared->actor(), barrier.offset,
-                          [&barriers, shared, offset = barrier.offset, bytes] {
-                            shared->land();
-                            barriers.complete(shared->actor(), offset, bytes);
-                          });
+  barriers.after_failed_test(shared->actor(), barrier.offset,
+                             [&barriers, shared, offset = barrier.offset, bytes] {
+                               shared->land();
+                               barriers.complete(shared->actor(), offset, bytes);
+                             });
 }
 
 void issue(Transfer transfer) {

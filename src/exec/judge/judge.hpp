@@ -185,7 +185,7 @@ class Judge {
   WgmmaOperands operands_;
   TensorMaps tensor_maps_;
   std::unique_ptr<Arithmetic> arithmetic_;  // null unless the launch asks for it
-  std::unique_ptr<ReversiblePairs> pairs_;  // the same, or has delays
+  std::unique_ptr<ReversiblePairs> pairs_;  // null unless the launch collects reversals or has delays
 };
 
 }  // namespace ptxloom::exec

@@ -99,8 +99,7 @@ void report_spinning(Cluster& cluster) {
   if (left != 0 && cluster.grid().code().communicates)
     text += fmt::format(
         "; {} of {} clusters have not started, since a GPU of this target holds no more at once, and none of "
-        "those "
-        "that run ends",
+        "those that run ends",
         left, cluster.grid().clusters());
   fault(*first, first->tried(), first->flow().current().lanes, "spin-deadlock", text,
         left != 0 ? "launch no more thread blocks than are resident at once, or let none wait for later ones"

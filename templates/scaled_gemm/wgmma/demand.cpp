@@ -84,7 +84,7 @@ void add_stores(tune::Demand& d, const Problem& p, const Config& c) {
 /// Thread blocks that share the k-blocks of all tiles. Each writes its part of one or two tiles, and reads as
 /// much back, or more if a tile has more parts than units to deal out.
 void divide(tune::Demand& d, const StreamPlan& plan, const Problem& p, const Config& c) {
-  const double tiles = stream_tiles(p, c), units = kit::StreamKUnits(stream_tile(p, c)).count;
+  const double tiles = stream_tiles(p, c), units = kit::StreamKUnits(stream_tile(c)).count;
   d.blocks = plan.blocks;
   d.steps = static_cast<std::uint64_t>(plan.k_blocks);
   d.most_per_sm = 1;

@@ -96,7 +96,7 @@ class Generator {
 
   /// Stream-K: the portions of this thread block, then its slices of the tiles that it shares.
   void share(kit::TileScheduler& tiles, MainLoop& loop, Store& store, Variant mma) {
-    kit::StreamKTile shape = stream_tile(p_, c_);
+    kit::StreamKTile shape = stream_tile(c_);
     shape.mma = mma;
     kit::StreamKReduction reduction(
         k_, shape, plan_.stream->workspace, plan_.stream->reads,

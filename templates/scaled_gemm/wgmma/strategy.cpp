@@ -75,7 +75,7 @@ std::vector<Rule> stream_rules() {
           {"the slices of shared tiles (stream_k) need more shared memory than the stages have",
            {"tile_m", "tile_n", "tile_k", "warps_n", "stages", "stream_k"},
            [](const Target& target, const Problem& p, const Config& c) {
-             return !c.stream_k || kit::StreamKUnits(stream_tile(p, c)).slice_bytes() <=
+             return !c.stream_k || kit::StreamKUnits(stream_tile(c)).slice_bytes() <=
                                        c.stages * Plan(target.info(), p, c).stage_bytes;
            }}};
 }

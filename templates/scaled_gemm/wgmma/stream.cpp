@@ -20,7 +20,7 @@ std::uint32_t blocks_of(const TargetInfo& chip, const Problem& p, const Config& 
 
 }  // namespace
 
-kit::StreamKTile stream_tile(const Problem&, const Config& c) {
+kit::StreamKTile stream_tile(const Config& c) {
   return {.mma = {},
           .mma_rows = kRows,
           .type = f32,
@@ -40,7 +40,7 @@ double stream_k_blocks(const Problem& p, const Config& c) {
 
 StreamPlan::StreamPlan(const TargetInfo& chip, const Problem& p, const Config& c)
     : blocks(blocks_of(chip, p, c)),
-      workspace(kit::StreamKUnits(stream_tile(p, c)), stream_tiles(p, c), blocks, 0),
+      workspace(kit::StreamKUnits(stream_tile(c)), stream_tiles(p, c), blocks, 0),
       reads(kit::StreamKReads::fitting(registers_with(1, chip, c), blocks / stream_tiles(p, c))),
       parts(std::floor(blocks / stream_tiles(p, c))),
       k_blocks(std::ceil(stream_k_blocks(p, c) / (parts > 1 ? stream_tiles(p, c) * parts : blocks))) {}

@@ -12,7 +12,7 @@
 namespace ptxloom::scaled_gemm::wgmma {
 
 /// The accumulators of a thread block.
-kit::StreamKTile stream_tile(const Problem& problem, const Config& config);
+kit::StreamKTile stream_tile(const Config& config);
 /// Tiles of all batches, and their k-blocks.
 ///@{
 double stream_tiles(const Problem& problem, const Config& config);

@@ -98,15 +98,15 @@ void MainLoop::multiply_chunk(int chunk, Reg next, Reg end, const std::array<Reg
       k_.emit("add.u64", address, address, std::int64_t{chunks_ * units_} * kit::SparseLayout::kTileBytes);
   k_.if_(k_.lt(next, end), [&] { load(chunk); });
   kit::wgmma_fence(k_);
-  const int steps = units_ == 2 ? 1 : 2;  // of a unit
+  const int steps_of_unit = units_ == 2 ? 1 : 2;  // a unit is a tile of metadata
   for (int step = 0; step < 2; ++step) {
     const int depth = (2 * chunk + step) * depth_;
     const Reg b = activations_.descriptor(k_, low[1], 0, depth);
     for (int i = 0; i < row_tiles(c_); ++i) {
       const Reg a = values_.descriptor(k_, low[0], i * kRows, depth / 2);
       kit::wgmma_sparse(k_, mma_, accumulators_[static_cast<std::size_t>(i)][0], a, b,
-                        words[static_cast<std::size_t>(step / steps)][static_cast<std::size_t>(i)],
-                        step % steps, add_);
+                        words[static_cast<std::size_t>(step / steps_of_unit)][static_cast<std::size_t>(i)],
+                        step % steps_of_unit, add_);
     }
   }
   kit::wgmma_commit(k_);

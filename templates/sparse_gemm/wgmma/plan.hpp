@@ -10,8 +10,8 @@
 
 // How strategy wgmma divides the work and the shared memory of a thread block. The transpose is computed:
 // rows of the product are columns of D, 64 for each instruction. A producer warp loads tiles of the values
-// and of A by TMA; each consumer warpgroup has tile_n / warpgroups rows of the product. A chunk of k is a
-// tile of metadata deep.
+// and of A by TMA; each consumer warpgroup has tile_n / warpgroups rows of the product. A chunk of k is two
+// instructions deep: one tile of metadata, two for elements of 8 bits.
 namespace ptxloom::sparse_gemm::wgmma {
 
 inline constexpr int kRows = 64;  // of an instruction

@@ -24,12 +24,10 @@ std::vector<Rule> rules() {
          return c.warps_n >= 4 && (c.tile_n == least || c.tile_n == 2 * least);
        }},
       unit_rule(),
-      {"strategy wgmma has an even number of chunks in a k-block: multiples of 128 elements, of 64 of tf32 "
-       "and "
-       "of 256 of 8 bits",
+      {"tile_k must be a multiple of 128 with strategy wgmma (64 for tf32, 256 for 8 bits)",
        {"tile_k"},
        [](const Target&, const Problem& p, const Config& c) { return c.tile_k % (2 * chunk_depth(p)) == 0; }},
-      {"k is filled up to a multiple of 128, or of 256 elements of 8 bits, which k-blocks must divide",
+      {"tile_k must divide k rounded up to a multiple of 128 (256 for 8 bits)",
        {"tile_k"},
        [](const Target&, const Problem& p, const Config& c) {
          return p.layout().stored() * 2 % static_cast<std::uint64_t>(c.tile_k) == 0;
