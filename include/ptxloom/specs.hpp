@@ -78,8 +78,9 @@ struct OperandSpec {
   std::int64_t step = 1;                                       ///< of the range, from its start
   std::vector<std::int64_t> choices;  ///< values of an immediate; empty: any in the range
   std::string space;                  ///< state space of an address: "shared"; empty: generic
-  std::string variables;   ///< state space of the variables that an address may name; mostly `space`
-  bool long_base = false;  ///< the base of an address is not a register of 16 bits
+  std::string variables;    ///< state space of the variables that an address may name; mostly `space`
+  bool long_base = false;   ///< the base of an address is not a register of 16 bits
+  bool short_base = false;  ///< ptxas also takes narrower registers as the base of an address of 64 bits
   /// The text of a literal: "%tid.x"; of a symbol its name in the oracle's test; of a value the selectors
   /// that its register may have: "b[0-3]|h[0-1]".
   std::string text;

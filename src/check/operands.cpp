@@ -40,7 +40,9 @@ std::string space_name(std::string_view space) {
   return space.empty() ? "generic" : "." + std::string(space == "unified" ? "global" : space);
 }
 
-std::string address_register_for(std::string_view space) {
+std::string address_register_for(const OperandSpec& place) {
+  const std::string_view space = place.space;
+  if (place.exact) return "a .b register of 32 bits";
   if (space == "tmem") return "an integer or .b register of 32 bits";
   const bool wide = space.empty() || space == "global";
   return wide ? "an integer or .b register of 64 bits" : "an integer or .b register of 32 or 64 bits";
@@ -76,7 +78,7 @@ Words words_for(const ir::Kernel& kernel, const OperandSpec& place, const ir::Op
                                    " state space, where " + kernel.symbols[operand.index].name + " is not"};
     case Misfit::address_type:
       return {"address-type", "is [" + given + "], whose base is " + given_register(kernel, operand.index) +
-                                  ", but takes " + address_register_for(place.space)};
+                                  ", but takes " + address_register_for(place)};
     case Misfit::mixed:
       return {"operand-mixed",
               "is " + given + ", whose elements differ in size, or are both integers and floats"};

@@ -7,14 +7,24 @@ namespace ptxloom::ir {
 namespace {
 
 // Addresses of tensor memory have 32 bits, generic and global ones 64. For the other spaces, which are small,
-// ptxas also accepts narrower registers, though in some instructions none of 16 bits.
-bool holds_address(const Type& type, const OperandSpec& place) {
+// ptxas also accepts narrower registers, though in some instructions none of 16 bits. It widens such a base,
+// also of a generic or global address, where most instructions refuse 32 bits. It does not look at the class
+// of what should be the address of a tensor map.
+Misfit base_misfit(const Type& type, const OperandSpec& place) {
   const std::string_view space = place.space;
-  if (place.variables == "function") return false;  // arguments and results of calls are named
-  if (type.is_float() || type.kind == TypeKind::predicate) return false;
-  if (space == "tmem") return type.bits == 32;
-  const bool wide = space.empty() || space == "global" || is_opaque(space);
-  return type.bits == 64 || (type.bits < 64 && !wide && (type.bits == 32 || !place.long_base));
+  if (place.variables == "function") return Misfit::address_type;  // arguments and results of calls are named
+  if (type.kind == TypeKind::predicate) return Misfit::address_type;
+  if (space == "tensormap" && place.short_base && (type.bits != 64 || type.is_float()))
+    return Misfit::undocumented;
+  if (type.is_float()) return Misfit::address_type;
+  if (place.exact && type.kind != TypeKind::bits) return Misfit::address_type;
+  if (space == "tmem") return type.bits == 32 ? Misfit::none : Misfit::address_type;
+  if (type.bits == 64) return Misfit::none;
+  if (type.bits > 64 || is_opaque(space)) return Misfit::address_type;
+  if (type.bits < 32 && place.long_base) return Misfit::address_type;
+  const bool wide = space.empty() || space == "global";
+  if (!wide) return Misfit::none;
+  return type.bits < 32 || place.short_base ? Misfit::undocumented : Misfit::address_type;
 }
 
 }  // namespace
@@ -25,7 +35,9 @@ Misfit address_misfit(const Kernel& kernel, const OperandSpec& place, const Oper
   switch (operand.kind) {
     case Operand::Kind::address:
       if (operand.index >= kernel.registers.size()) return Misfit::dangling;
-      if (holds_address(kernel.registers[operand.index].type, place)) return Misfit::none;
+      if (const Misfit why = base_misfit(kernel.registers[operand.index].type, place);
+          why != Misfit::address_type)
+        return why;
       return place.any_class ? Misfit::undocumented : Misfit::address_type;
     case Operand::Kind::address_symbol:
       if (operand.index >= kernel.symbols.size()) return Misfit::dangling;

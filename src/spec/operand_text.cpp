@@ -67,18 +67,26 @@ class OperandParser {
     return spec_.kind = Kind::address, parse_address(rest), true;
   }
 
-  /// "shared", "param kp", "/shared", "shared/generic", "shared+", "%".
+  /// "shared", "param kp", "/shared", "shared/generic", "shared+", "global&", "tmem.", "%".
   void parse_address(std::string_view text) {
     std::string_view space = text.substr(0, text.find(' '));
     if (space.size() < text.size()) spec_.text = text.substr(space.size() + 1);
     spec_.any_class = space == "%";
     if (spec_.any_class) space = {};
-    spec_.long_base = space.ends_with('+');
-    if (spec_.long_base) space.remove_suffix(1);
+    for (; space.size() > 1; space.remove_suffix(1)) {
+      if (space.ends_with('+'))
+        spec_.long_base = true;
+      else if (space.ends_with('&'))
+        spec_.short_base = true;
+      else if (space.ends_with('.'))
+        spec_.exact = true;
+      else if (!space.ends_with('-'))  // a slot that adds none
+        break;
+    }
     const std::size_t slash = space.find('/');
     if (const std::string_view named = space.substr(0, slash); named != kAbsent) spec_.space = named;
     spec_.variables = slash == space.npos ? spec_.space : std::string(space.substr(slash + 1));
-    if (spec_.variables == "generic") spec_.variables.clear();
+    if (spec_.variables == "generic" || spec_.variables == kAbsent) spec_.variables.clear();
   }
 
   /// "gv|gv+4", "sv in shared".

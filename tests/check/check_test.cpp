@@ -107,6 +107,29 @@ TEST_CASE("an address in 16 bits fits where ptxas takes it") {
   CHECK(code("st.bulk.weak.shared::cta [h1], d2, 0;") == "address-type");
   CHECK(check_body("stmatrix.sync.aligned.m8n8.x1.shared.b16 [h1], {r1};\nret;", where).empty());
   CHECK(check_body("tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [r1], 32;\nret;", where).empty());
+  CHECK(code("cp.async.mbarrier.arrive.b64 [h1];") == "address-type");
+  CHECK(code("ld.global.b32 r1, [h1];") == "undocumented");
+  CHECK(code("st.async.release.gpu.b32 [h1], r1;") == "address-type");
+}
+
+TEST_CASE("a global or generic address in 32 bits fits where ptxas takes it") {
+  const Where where{.target = "sm_100a"};
+  const auto code = [&](const std::string& body) { return only(body, where).code; };
+  CHECK(code("st.global.b32 [r1], r2;") == "address-type");
+  CHECK(code("cp.async.ca.shared.global [sv], [r1], 4;") == "undocumented");
+  CHECK(code("st.async.release.gpu.b32 [r1], r2;") == "undocumented");
+  CHECK(code("tcgen05.alloc.cta_group::1.sync.aligned.b32 [r1], 32;") == "undocumented");
+  CHECK(code("prefetch.tensormap [r1];") == "undocumented");
+  CHECK(code("cp.async.bulk.prefetch.tensor.1d.L2.global [r1, {r2}];") == "undocumented");
+}
+
+TEST_CASE("an address in tensor memory is a .b register where ptxas wants one") {
+  const Where where{.target = "sm_100a"};
+  const std::string typed = ".reg .u32 u1;\n";
+  const auto of_u32 = [&](const std::string& line) { return check_body(typed + line + "\nret;", where); };
+  CHECK(of_u32("tcgen05.mma.cta_group::1.kind::f16 [u1], d1, d2, r1, p1;").front().code == "address-type");
+  CHECK(of_u32("tcgen05.mma.cta_group::1.kind::f16 [r1], d1, d2, r1, p1;").empty());
+  CHECK(of_u32("tcgen05.shift.cta_group::1.down [u1];").empty());
 }
 
 TEST_CASE("a directed rounding that flushes goes to a register of its own width") {

@@ -117,15 +117,24 @@ Texts vectors(const OperandSpec& operand) {
   return texts;
 }
 
+/// The texts, and registers of other widths as the base of an address. None of 32 bits where it is generic or
+/// global: ptxas ends there without naming a line.
+Texts with_other_bases(const OperandSpec& operand, Texts texts) {
+  const bool wide = operand.space.empty() || operand.space == "global";
+  if (wide || operand.space.starts_with("shared")) texts.emplace_back("R16_250");
+  if (operand.space == "tmem") texts.insert(texts.end(), {"R32_250", "S32_250", "U32_250"});
+  return texts;
+}
+
 /// What else is tried at the place of an operand.
 Texts others_of(const OperandSpec& operand, const std::string& own) {
   using Kind = OperandSpec::Kind;
   switch (operand.kind) {
     case Kind::address:
-      // No bases of 32 or 16 bits: whether ptxas takes them depends on the rest of the program.
-      // No other base: ptxas does not look at it where tensor copies are concerned, and a predicate there has
-      // it search for an address that it never finds.
-      return {own + "+16", own + "+-16", "v_global", "v_shared", "v_local", "v_const", "kp"};
+      // No other classes: ptxas does not look at them where tensor copies are concerned, and a predicate
+      // there has it search for an address that it never finds.
+      return with_other_bases(
+          operand, {own + "+16", own + "+-16", "v_global", "v_shared", "v_local", "v_const", "kp"});
     case Kind::symbol:
       return {"R64_250", "R32_250", "nowhere"};
     case Kind::label:

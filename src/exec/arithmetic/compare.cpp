@@ -213,6 +213,7 @@ Semantic test_of(std::string_view kind) {
 
 void decode_testp(Decoder& decoder) {
   const std::string_view kind = decoder.word("kind");
+  if (kind.empty()) decoder.unsupported("what testp without a kind tests is not published");
   decoder.emit(decoder.word("type") == "f64" ? test_of<double>(kind) : test_of<float>(kind));
 }
 
