@@ -61,21 +61,21 @@ constexpr const char* kClockPtx = R"(.version 7.8
 .address_size 64
 .visible .entry clock(.param .u64 .ptr .global out, .param .u64 length) .maxntid 32, 1, 1
 {
-    .reg .pred p;
-    .reg .b64 out, length, time, begin, passed, cycles, first;
-    ld.param.u64 out, [out];
-    ld.param.u64 length, [length];
-    mov.u64 begin, %globaltimer;
-    mov.u64 first, %clock64;
+    .reg .pred %p0;
+    .reg .b64 %out, %length, %time, %begin, %passed, %cycles, %first;
+    ld.param.u64 %out, [out];
+    ld.param.u64 %length, [length];
+    mov.u64 %begin, %globaltimer;
+    mov.u64 %first, %clock64;
 loop:
     nanosleep.u32 1000;
-    mov.u64 time, %globaltimer;
-    mov.u64 cycles, %clock64;
-    sub.u64 passed, time, begin;
-    setp.lt.u64 p, passed, length;
-    @p bra loop;
-    sub.u64 cycles, cycles, first;
-    st.global.v2.b64 [out], {cycles, passed};
+    mov.u64 %time, %globaltimer;
+    mov.u64 %cycles, %clock64;
+    sub.u64 %passed, %time, %begin;
+    setp.lt.u64 %p0, %passed, %length;
+    @%p0 bra loop;
+    sub.u64 %cycles, %cycles, %first;
+    st.global.v2.b64 [%out], {%cycles, %passed};
     ret;
 }
 )";

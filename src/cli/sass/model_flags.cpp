@@ -78,4 +78,9 @@ void print_shared_note(const ModelFlags& flags) {
   if (!flags.shared && flags.warps == 0) say("note: dynamic shared memory is not known: give --smem\n");
 }
 
+void print_object_note(const sass::Listing& listing) {
+  if (listing.relocatable)
+    say("note: {} is an object file (ptxas -c): the linker may still change it\n", listing.file);
+}
+
 }  // namespace ptxloom::cli

@@ -32,5 +32,7 @@ std::string assumed_note(int chip);
 void print_model_notes(const sass::IssueModel& model);
 /// That nothing says how much dynamic shared memory a thread block has, if it matters, on stderr.
 void print_shared_note(const ModelFlags& flags);
+/// That a cubin is not linked yet, if it is not, on stderr.
+void print_object_note(const sass::Listing& listing);
 
 }  // namespace ptxloom::cli

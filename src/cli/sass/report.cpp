@@ -198,6 +198,7 @@ nlohmann::ordered_json report_of(const Tool& tool, const ReportFlags& options, S
                   .name = options.kernel,
                   .ptx = subject.ptx.empty() ? std::nullopt : std::optional<std::string_view>(subject.ptx),
                   .disassembly = &disassembly});
+  print_object_note(listing);
   if (listing.functions.empty()) say("note: {} has no code\n", options.kernel);
   if (subject.work.launches.empty()) print_shared_note(options.how);
   const std::vector<std::string> run = run_of(tool, options, subject);

@@ -41,8 +41,7 @@ std::string link_file(const Tool& tool, const SassFlags& options, std::string_vi
 /// What the user should know, on stderr.
 void print_notes(const sass::Listing& listing, const std::optional<Diagnostic>& problem) {
   if (problem) say("{}\n", to_string(*problem));
-  if (listing.relocatable)
-    say("note: {} is an object file (ptxas -c): the linker may still change it\n", listing.file);
+  print_object_note(listing);
   if (listing.ptx.empty())
     say("note: {} has no line table, so no PTX is shown: assemble with -lineinfo, or give the PTX file\n",
         listing.file);
@@ -86,6 +85,7 @@ int print_model(const sass::Listing& listing, const sass::CubinView& cubin,
                 std::span<const ModelLaunch> launches) {
   if (disassembly.problem) say("{}\n", to_string(*disassembly.problem));
   const sass::IssueModel model = model_of(listing, cubin.chip(), options.how.options(), launches);
+  print_object_note(listing);
   if (launches.empty()) print_shared_note(options.how);
   print_model_notes(model);
   const std::string text = options.format == "json" ? sass::model_json(model) : sass::model_text(model);
