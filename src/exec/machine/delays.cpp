@@ -9,8 +9,9 @@
 namespace ptxloom::exec {
 namespace {
 
-// Turns that a warp is delayed if the one that it waits for does not come: it may be waiting for this one.
-constexpr std::uint64_t kMostTurns = 1'000;
+// Turns that a warp is delayed if the one that it waits for does not come: it may be waiting for this one. Fewer than
+// the tries after which lanes that wait let others of their warp run.
+constexpr std::uint64_t kMostTurns = 500;
 
 }  // namespace
 
