@@ -9,8 +9,8 @@
 namespace ptxloom::exec {
 namespace {
 
-// Turns that a warp is delayed if the one that it waits for does not come: it may be waiting for this one. Fewer than
-// the tries after which lanes that wait let others of their warp run.
+// Turns that a warp is delayed if the one that it waits for does not come: it may be waiting for this one.
+// Fewer than the tries after which lanes that wait let others of their warp run.
 constexpr std::uint64_t kMostTurns = 500;
 
 }  // namespace
