@@ -152,7 +152,7 @@ TEST_CASE("the schedule that a finding names repeats it") {
   REQUIRE(findings.size() == 1);
   CHECK(check_schema(nlohmann::json::parse(tried.out), read_schema("sanitize")) == "");
   const std::string schedule = findings[0]["schedule"].dump() + "/" + findings[0].value("delays", "");
-  CHECK(schedule.starts_with("0/0.0@"));
+  CHECK(schedule.starts_with("0/0.1@"));
   const ToolResult repeated = run({"--schedule", schedule, "--seed", "7"});
   CHECK(repeated.code == 1);
   CHECK_THAT(repeated.out, ContainsSubstring("--seed 7 --schedule " + schedule + " repeats it"));

@@ -18,7 +18,7 @@ constexpr std::uint64_t kShortTurn = 40;
 
 // One warp in kRare is delayed, by up to 2^(kDelays - 1) turns; one copy in kEarly completes before anybody
 // tests its mbarrier.
-constexpr std::uint64_t kRare = 200, kDelays = 10, kEarly = 8;
+constexpr std::uint64_t kRare = 200, kDelays = 9, kEarly = 8;
 
 }  // namespace
 

@@ -10,7 +10,8 @@ namespace ptxloom::exec {
 namespace {
 
 // Turns that a warp is delayed if the one that it waits for does not come: it may be waiting for this one.
-constexpr std::uint64_t kMostTurns = 1'000;
+// Fewer than the tries after which lanes that wait let others of their warp run.
+constexpr std::uint64_t kMostTurns = 500;
 
 }  // namespace
 
