@@ -39,11 +39,11 @@ void Mbarriers::finish() {
   }
 }
 
-void Mbarriers::hurry(const std::function<bool()>& picks) {
+void Mbarriers::complete_copies(const std::function<bool()>& should_complete) {
   for (auto& [offset, barrier] : barriers_) {
     const std::vector<Due> due = std::exchange(barrier.due, {});
     for (const Due& each : due) {
-      if (picks()) {
+      if (should_complete()) {
         each.happen();
       } else {
         barrier.due.push_back(each);

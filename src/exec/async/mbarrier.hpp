@@ -28,7 +28,7 @@ class Mbarriers final : public State {
   void reset() override { barriers_.clear(); }
   /// A fault if a copy is still in flight.
   void finish() override;
-  void hurry(const std::function<bool()>& picks) override;
+  void complete_copies(const std::function<bool()>& should_complete) override;
 
   void init(const Actor& actor, std::uint32_t offset, std::uint32_t count);
   void invalidate(const Actor& actor, std::uint32_t offset);

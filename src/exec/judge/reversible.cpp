@@ -50,7 +50,7 @@ void ReversiblePairs::note(const Use& first, const Delay& until) const {
 }
 
 void ReversiblePairs::uses(const Actor& actor, const void* place, bool changes, bool global) {
-  cluster_->work().delays().executes(*actor.warp, *actor.op);
+  cluster_->work().delays().release_waiters(*actor.warp, *actor.op);
   if (cluster_->grid().launch().reversals == nullptr) return;
   const Use now = use_of(actor, changes);
   std::vector<Use>& uses = (global && grid_ != nullptr ? *grid_ : own_).by_place[place];

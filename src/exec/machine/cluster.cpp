@@ -77,11 +77,11 @@ void Cluster::give(Warp& warp, std::uint64_t steps) {
   run(warp, steps);
   check_limit(warp);
   progress_ |= !warp.vain();
-  if (Warp* const freed = work_.delays().take_freed(*this)) give(*freed, steps);
+  if (Warp* const released = work_.delays().take_released_warp(*this)) give(*released, steps);
 }
 
 void Cluster::turn_at_random() {
-  hurry([this] { return random_() % kEarly == 0; });
+  complete_copies([this] { return random_() % kEarly == 0; });
   for (Warp* warp : shuffled_warps()) {
     const std::uint64_t steps = 1 + random_() % kShortTurn;
     std::uint64_t& delayed = delayed_[number_in_cluster(*warp)];
@@ -95,8 +95,8 @@ void Cluster::turn_at_random() {
   }
 }
 
-void Cluster::hurry(const std::function<bool()>& picks) {
-  for (Block& block : blocks_) block.states().hurry(picks);
+void Cluster::complete_copies(const std::function<bool()>& should_complete) {
+  for (Block& block : blocks_) block.states().complete_copies(should_complete);
 }
 
 std::vector<Warp*> Cluster::shuffled_warps() {

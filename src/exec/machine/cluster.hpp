@@ -41,8 +41,9 @@ class Cluster {
   /// Whether all its warps wait, and some of them for words in memory that others have to change.
   bool spins() const;
 
-  /// Copies in flight that may complete at any time do so, if `picks` says so for one.
-  void hurry(const std::function<bool()>& picks);
+  /// Copies in flight that may complete at any time do so if `should_complete` returns true: it is asked for
+  /// each.
+  void complete_copies(const std::function<bool()>& should_complete);
 
   const Grid& grid() const { return grid_; }
   Work& work() const { return work_; }

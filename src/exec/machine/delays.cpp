@@ -33,7 +33,7 @@ std::uint64_t Delays::most(Warp& warp, std::uint64_t steps) {
       steps = std::min(steps, delay.step - warp.steps());
     } else if (delay.until_warp == Delay::kCopies) {
       each.over = true;
-      warp.block().cluster().hurry([] { return true; });
+      warp.block().cluster().complete_copies([] { return true; });
     } else if (each.turns++ == kMostTurns) {
       each.over = true;
     } else {
@@ -44,7 +44,7 @@ std::uint64_t Delays::most(Warp& warp, std::uint64_t steps) {
   return steps;
 }
 
-void Delays::executes(Warp& warp, const Operation& op) {
+void Delays::release_waiters(Warp& warp, const Operation& op) {
   for (State& each : delays_) {
     const Delay& delay = each.delay;
     if (each.over || each.waits == nullptr || delay.until_cluster != warp.block().cluster().index() ||
@@ -52,14 +52,14 @@ void Delays::executes(Warp& warp, const Operation& op) {
         delay.until_operation != warp.block().grid().code().number_of(op))
       continue;
     each.over = true;
-    freed_ = each.waits;
+    released_ = each.waits;
     warp.yield();
   }
 }
 
-Warp* Delays::take_freed(const Cluster& cluster) {
-  if (freed_ == nullptr || &freed_->block().cluster() != &cluster) return nullptr;
-  return std::exchange(freed_, nullptr);
+Warp* Delays::take_released_warp(const Cluster& cluster) {
+  if (released_ == nullptr || &released_->block().cluster() != &cluster) return nullptr;
+  return std::exchange(released_, nullptr);
 }
 
 }  // namespace ptxloom::exec

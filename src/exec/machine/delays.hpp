@@ -20,10 +20,10 @@ class Delays {
   bool any() const { return !delays_.empty(); }
   /// Of `steps`, those that the warp may execute now; 0 while it waits.
   std::uint64_t most(Warp& warp, std::uint64_t steps);
-  /// The warp executes an operation that others may wait for. It ends its turn if one of them does.
-  void executes(Warp& warp, const Operation& op);
+  /// Releases the warps that wait until this warp executes this operation; if there are any, its turn ends.
+  void release_waiters(Warp& warp, const Operation& op);
   /// The cluster's warp whose wait has just ended, if any: it goes on at once.
-  Warp* take_freed(const Cluster& cluster);
+  Warp* take_released_warp(const Cluster& cluster);
 
  private:
   struct State {
@@ -33,7 +33,7 @@ class Delays {
     bool over = false;
   };
   std::vector<State> delays_;
-  Warp* freed_ = nullptr;
+  Warp* released_ = nullptr;
 };
 
 /// The warp's number in its cluster.

@@ -27,8 +27,11 @@ class State {
   virtual void exited() {}
   /// All threads of the cluster have exited: a fault if one of them should have waited for something.
   virtual void finish() {}
-  /// Operations in flight that may complete at any time do so, if `picks` says so for one.
-  virtual void hurry(const std::function<bool()>& picks) { static_cast<void>(picks); }
+  /// Copies in flight that may complete at any time do so if `should_complete` returns true: it is asked for
+  /// each.
+  virtual void complete_copies(const std::function<bool()>& should_complete) {
+    static_cast<void>(should_complete);
+  }
   /// Adds who waits here, and for what.
   virtual void report(std::vector<Wait>& waits) const { static_cast<void>(waits); }
 };
@@ -56,8 +59,8 @@ class States {
   void finish() {
     for (const Entry& entry : entries_) entry.state->finish();
   }
-  void hurry(const std::function<bool()>& picks) {
-    for (const Entry& entry : entries_) entry.state->hurry(picks);
+  void complete_copies(const std::function<bool()>& should_complete) {
+    for (const Entry& entry : entries_) entry.state->complete_copies(should_complete);
   }
   void report(std::vector<Wait>& waits) const {
     for (const Entry& entry : entries_) entry.state->report(waits);
