@@ -54,12 +54,15 @@ std::vector<std::byte> shuffled(const Problem& p, const HostTensor& plain, std::
 Expectation expectation(std::string name, Type type, const std::vector<std::byte>& bytes) {
   constexpr std::uint64_t kColumns = kit::WeightLayout::kTileRows;  // divides all sizes
   const std::uint64_t count = bytes.size() / static_cast<std::uint64_t>(type.bytes());
-  std::mt19937_64 random(count);
   Expectation made{.tensor = std::move(name), .complete = count <= kMostCompared};
-  for (const auto& [row, column] : sampled_elements(count / kColumns, kColumns, kMostCompared, random)) {
-    const std::uint64_t i = row * kColumns + column;
+  const auto add = [&](std::uint64_t i) {
     made.points.push_back({i, decode(type, load_element(type, bytes, i)), 0});
-  }
+  };
+  for (std::uint64_t i = 0; made.complete && i < count; ++i) add(i);
+  if (made.complete) return made;
+  std::mt19937_64 random(count);
+  for (const auto& [row, column] : sampled_elements(count / kColumns, kColumns, kMostCompared, random))
+    add(row * kColumns + column);
   return made;
 }
 

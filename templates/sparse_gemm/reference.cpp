@@ -116,10 +116,13 @@ std::vector<Expectation> reference(const Problem& p, std::span<const HostTensor>
   Reference d(p, inputs);
   Expectation expected{.tensor = "d"};
   const bool padding_known = list_padding(p.m, p.n, p.ldd, expected.untouched);
-  const std::uint64_t elements = std::uint64_t{p.m} * p.n,
-                      most = std::max<std::uint64_t>(kMostProducts / p.k, 64);
-  expected.complete = elements <= most || !padding_known;
+  const std::uint64_t elements = std::uint64_t{p.m} * p.n;
+  const bool all = elements * p.k <= kMostProducts;
+  expected.complete = all || !padding_known;
+  for (std::uint64_t i = 0; all && i < elements; ++i) expected.points.push_back(d.point(i / p.n, i % p.n));
+  if (all) return {std::move(expected)};
   std::mt19937_64 random(elements);
+  const std::uint64_t most = std::max<std::uint64_t>(kMostProducts / p.k, 64);
   for (const auto& [row, column] : sampled_elements(p.m, p.n, most, random))
     expected.points.push_back(d.point(row, column));
   return {std::move(expected)};

@@ -188,6 +188,30 @@ TEST_CASE("sparse_gemm: bias and C") {
     }
 }
 
+TEST_CASE("sparse_gemm: the reference notices a wrong element, a missing one and written padding") {
+  const Settings problem = sparse_gemm().problem(with(with(shape(5, 70, 64), of("bf16")), {{"ldd", "72"}}));
+  std::vector<HostTensor> tensors = sparse_gemm().inputs(problem, Catch::getSeed());
+  const std::vector<Expectation> expected = sparse_gemm().expect(problem, tensors);
+  REQUIRE(expected.size() == 1);
+  CHECK(expected[0].points.size() == 5 * 70);
+  CHECK(expected[0].untouched.size() == 5 * 2);
+  CHECK(expected[0].complete);
+  HostTensor d{sparse_gemm().tensors(problem).back(), {}};
+  d.bytes.assign(d.plan.bytes(), kPoison);
+  for (const Expectation::Point& point : expected[0].points)
+    test::narrow::store(f32, d.bytes, point.index, test::narrow::encode(f32, point.value));
+  CHECK(verify(expected[0], d).ok());
+  const std::vector<std::byte> right = d.bytes;
+  test::narrow::store(f32, d.bytes, 3 * 72 + 69, test::narrow::encode(f32, 1000));
+  CHECK_FALSE(verify(expected[0], d).ok());
+  d.bytes = right;
+  std::fill_n(d.bytes.begin() + 4 * 72, 4, kPoison);
+  CHECK_FALSE(verify(expected[0], d).ok());
+  d.bytes = right;
+  d.bytes[(2 * 72 + 70) * 4] = std::byte{1};
+  CHECK_FALSE(verify(expected[0], d).ok());
+}
+
 TEST_CASE("sparse_gemm: NaN and infinity reach their own elements alone") {
   Case one(with(shape(9, 70, 64), of("f16")));
   one.set_b(3, 8, std::nan("")), one.set_b(3, 9, 0), one.set_b(3, 10, 0), one.set_b(3, 11, 0);
