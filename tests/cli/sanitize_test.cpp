@@ -35,33 +35,6 @@ struct Reverse {
   }
 };
 
-// The first warp races with the second if it counts first; in the fixed order the second does.
-constexpr const char* kRaceOfTheFirstWarp = R"(
-.version 8.0
-.target sm_80
-.address_size 64
-.visible .entry k() {
-  .shared .u32 count, s;
-  .reg .u32 %t, %lane, %warp, %x, %y;
-  .reg .pred %first, %others, %p, %q;
-  mov.u32 %t, %tid.x;
-  and.b32 %lane, %t, 31;
-  shr.u32 %warp, %t, 5;
-  setp.eq.u32 %first, %t, 0;
-  @%first st.shared.u32 [count], 0;
-  @%first st.shared.u32 [s], 0;
-  bar.sync 0;
-  setp.ne.u32 %others, %lane, 0;
-  @%others ret;
-  atom.relaxed.cta.shared.add.u32 %x, [count], 1;
-  setp.eq.u32 %p, %warp, 0;
-  setp.eq.and.u32 %q, %x, 0, %p;
-  @%q st.shared.u32 [s], 1;
-  @!%p ld.shared.u32 %y, [s];
-  ret;
-}
-)";
-
 }  // namespace
 
 TEST_CASE("sanitize reports a race once, with both sides and its count, and writes the outputs") {
@@ -138,9 +111,7 @@ TEST_CASE("a schedule repeats its findings") {
 }
 
 TEST_CASE("the schedule that a finding names repeats it") {
-  const TemporaryFolder folder;
-  const std::string file = (folder.path() / "first.ptx").string();
-  std::ofstream(file) << kRaceOfTheFirstWarp;
+  const std::string file = source_folder() + "/samples/first_warp.ptx";
   const auto run = [&](const std::vector<std::string>& options) {
     std::vector<std::string> words{"sanitize", file, "--grid", "1", "--block", "64"};
     words.insert(words.end(), options.begin(), options.end());
@@ -156,6 +127,9 @@ TEST_CASE("the schedule that a finding names repeats it") {
   const ToolResult repeated = run({"--schedule", schedule, "--seed", "7"});
   CHECK(repeated.code == 1);
   CHECK_THAT(repeated.out, ContainsSubstring("--seed 7 --schedule " + schedule + " repeats it"));
+  const ToolResult sarif = run({"--schedule", schedule, "--seed", "7", "--format", "sarif"});
+  CHECK(nlohmann::json::parse(sarif.out)["runs"][0]["results"][0]["properties"] ==
+        nlohmann::json{{"schedule", schedule}, {"seed", 7}});
   CHECK(run({"--schedule", schedule, "--schedules", "2"}).code == 2);
   for (const char* bad : {"first", "", "0/", "0/0.1@2", "0/0.1@2-", "0/0.1@2-0.1@x", "0/0.1@2-copies2", "-1"})
     CHECK(run({"--schedule", bad}).code == 2);

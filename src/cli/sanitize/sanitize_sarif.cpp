@@ -37,13 +37,15 @@ Json rule_json(const SanitizeCode& code, const std::string& docs_url) {
   return json;
 }
 
-Json result_json(const std::string& what, const Finding& finding, bool warning) {
+Json result_json(const SanitizeReport& report, const Finding& finding, bool warning) {
   Json json = {{"ruleId", finding.code},
                {"level", level_of(warning)},
                {"message", {{"text", fmt::format("{}. {}", finding.what, in_tool_words(finding.hint))}}},
-               {"locations", Json::array({location_json(what, finding.at)})},
+               {"locations", Json::array({location_json(report.what, finding.at)})},
                {"occurrenceCount", finding.count}};
-  if (finding.other) json["relatedLocations"] = Json::array({location_json(what, *finding.other)});
+  if (finding.other) json["relatedLocations"] = Json::array({location_json(report.what, *finding.other)});
+  if (!finding.schedule.is_fixed())
+    json["properties"] = {{"schedule", exec::to_string(finding.schedule)}, {"seed", report.seed}};
   return json;
 }
 
@@ -58,7 +60,7 @@ std::string sanitize_sarif(const SanitizeReport& report) {
   }
   for (const Finding& finding : report.findings) {
     const auto code = std::ranges::find(codes, finding.code, &SanitizeCode::code);
-    results.push_back(result_json(report.what, finding, code != codes.end() && code->warning));
+    results.push_back(result_json(report, finding, code != codes.end() && code->warning));
   }
   const Json driver = {{"name", "ptxloom"}, {"version", library_version()}, {"rules", rules}};
   const Json json = {{"$schema", "https://json.schemastore.org/sarif-2.1.0.json"},
