@@ -33,7 +33,7 @@ class FunctionParser {
       function_.header.emplace_back(comment_->text);
     function_.defined = !in_.accept(";");
     if (!function_.defined) return;
-    open_scope();
+    read_brace();  // the body is of the parameters' scope
     body();
   }
 
@@ -53,8 +53,8 @@ class FunctionParser {
     while (!in_.at_end() && !report_.full()) {
       take_comments();
       if (in_.accept("}")) {
-        scopes_.close();
         if (scopes_.depth() == 1) return;
+        scopes_.close();
         continue;
       }
       const std::size_t start = in_.position();
@@ -74,13 +74,17 @@ class FunctionParser {
            "the end of the text is missing: is the file complete?");
   }
 
-  // Labels may be used before they are placed, so the labels of a scope are declared when it opens.
   void open_scope() {
-    if (scopes_.depth() > kDeepestScope) fail(in_.peek(), "syntax", "scopes are nested too deeply");
+    if (scopes_.depth() >= kDeepestScope) fail(in_.peek(), "syntax", "scopes are nested too deeply");
+    scopes_.open();
+    read_brace();
+  }
+
+  // Labels may be used before they are placed, so the labels of a scope are declared when it opens.
+  void read_brace() {
     const auto& labels = around_.tokens.labels;
     const std::size_t scope = in_.position();
     in_.expect("{");
-    scopes_.open();
     auto label = std::lower_bound(labels.begin(), labels.end(), scope,
                                   [](const LabelSite& site, std::size_t at) { return site.scope < at; });
     for (; label != labels.end() && label->scope == scope; ++label) declare(around_.tokens.tokens[label->at]);

@@ -161,6 +161,17 @@ mov.b32 v.r, v.w; })"),
   CHECK(print(k, k.instructions[3]) == "mov.b32 v_x, v_w;");
 }
 
+TEST_CASE("a function's body has the parameters' scope, and scopes in it have their own") {
+  CHECK(places(module_of(".func f(.reg .u32 a) { .reg .u32 a; }")) == Found{"4:34 duplicate-name"});
+  CHECK(places(module_of(".func (.reg .u32 r) f() { .reg .u32 r; }")) == Found{"4:37 duplicate-name"});
+  CHECK(places(module_of(".func f(.param .u32 a) { .param .u32 a; }")) == Found{"4:38 duplicate-name"});
+  CHECK(places(module_of(".func f(.reg .u32 a2) { .reg .u32 a<5>; }")) == Found{"4:35 duplicate-name"});
+  CHECK(places(module_of(".entry k(.param .u32 n) { .reg .u32 n; }")) == Found{"4:37 duplicate-name"});
+  CHECK(places(module_of(".entry k(.param .u32 n) { n: ret; }")) == Found{"4:27 duplicate-name"});
+  CHECK(places(module_of(".entry k(.param .u32 n) { { .reg .u32 n; } { n: ret; } }")).empty());
+  CHECK(places(module_of(".entry k() { .reg .u32 k; }")).empty());
+}
+
 TEST_CASE("what is wrong with a function is reported where it stands") {
   CHECK(places(module_of(".entry k() { call f, (); }")) == Found{"4:19 undefined-name"});
   CHECK(places(module_of(".entry k() { .reg .b64 p; call p, (); }")) == Found{"4:32 operand-count"});
