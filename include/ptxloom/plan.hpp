@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "ptxloom/launch_plan.hpp"
+#include "ptxloom/settings.hpp"
 #include "ptxloom/type.hpp"
 
 /// \file
@@ -17,10 +18,6 @@
 /// and what it must compute. Running, tuning and verifying need no more, and it can be sent to another
 /// process.
 namespace [[gnu::visibility("default")]] ptxloom {
-
-/// A problem or a configuration: values of parameters by name, as the command line and the tuning records
-/// have them.
-using Settings = std::map<std::string, std::string, std::less<>>;
 
 /// A tensor of a problem as it lies in memory, in C order.
 struct TensorPlan {

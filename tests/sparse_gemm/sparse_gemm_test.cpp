@@ -242,7 +242,7 @@ TEST_CASE("sparse_gemm: what cannot be served is refused") {
   CHECK_THAT(refused(with(base, {{"lda", "260"}}), "sm_80"), ContainsSubstring("multiple of 8"));
   CHECK_THAT(refused(base, "sm_80", {{"tile_k", "32"}}), ContainsSubstring("tiles of metadata"));
   CHECK_THAT(refused(base, "sm_80", {{"strategy", "wgmma"}}), ContainsSubstring("sm_90a"));
-  CHECK_THAT(refused(base, "sm_90a", {{"tile_k", "64"}}), ContainsSubstring("even number"));
+  CHECK_THAT(refused(base, "sm_90a", {{"tile_k", "64"}}), ContainsSubstring("a multiple of 128"));
 }
 
 }  // namespace ptxloom::sparse_gemm_test

@@ -8,7 +8,7 @@
 #include "ptxloom/kit/narrow.hpp"
 #include "ptxloom/kit/scale_tiles.hpp"
 #include "ptxloom/kit/scaled_format.hpp"
-#include "ptxloom/plan.hpp"
+#include "ptxloom/settings.hpp"
 #include "ptxloom/type.hpp"
 
 /// \file
