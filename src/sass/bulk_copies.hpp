@@ -17,7 +17,7 @@
 // fills after one wait, and a consumer gives back by one arrival at an mbarrier.
 namespace ptxloom::sass {
 
-/// Of an iteration and a thread block.
+/// Bytes that bulk copies bring to a thread block in one iteration of a loop.
 struct BulkBytes {
   double bytes = 0;
   int unknown = 0;  ///< instructions that announce copies of a size that the code does not tell

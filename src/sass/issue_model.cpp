@@ -267,7 +267,7 @@ class Modeller {
     }
   }
 
-  /// Of the predicted time.
+  /// The share of the predicted time for which each unit is busy.
   static void add_shares(LoopModel& made) {
     for (Bound& one : made.bounds) {
       one.busy = made.cycles > 0 ? std::min(one.cycles / made.cycles, 1.0) : 0;

@@ -108,7 +108,7 @@ void Crew::hand_out() {
   }
 }
 
-/// Of those that wait, the one that is measured next.
+/// The waiting candidate that is measured next.
 Made Crew::next() {
   const auto chosen = expected_ ? std::ranges::min_element(made_, {}, expected_) : made_.begin();
   Made made = std::move(*chosen);

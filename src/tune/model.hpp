@@ -53,7 +53,7 @@ struct CodeClocks {
   int at_once = 1;      ///< thread blocks of an SM
   double together = 0;  ///< clocks for all k-blocks of each of them, at the same time
   double alone = 0;     ///< clocks that those of one take at least
-  /// Of a thread block, with so many on the SM.
+  /// Clocks that a thread block takes when this many share the SM.
   double of_each(double blocks) const;
 };
 /// With this in place of the operations, instructions and bytes that the demand names.

@@ -5,8 +5,6 @@
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 #include <cstring>
-#include <map>
-#include <memory>
 #include <random>
 #include <span>
 #include <string>
@@ -16,20 +14,14 @@
 #include "ptxloom/kit/weight_layout.hpp"
 #include "ptxloom/runner.hpp"
 #include "scaled_gemm/running.hpp"
+#include "support/executor_of.hpp"
 #include "support/narrow.hpp"
 #include "support/settings.hpp"
 
 // A product with 4-bit weights, run in the executor: the test has plain rows of them, and its own reference.
 namespace ptxloom::scaled_gemm_test {
 
-/// The executor as a chip of this target.
-inline const Context& executor_of(const std::string& target) {
-  static std::map<std::string, std::unique_ptr<const Context>> made;
-  std::unique_ptr<const Context>& context = made[target];
-  if (!context)
-    context = std::make_unique<const Context>(ContextOptions{.device = "cpu", .cpu_target = target});
-  return *context;
-}
+using test::executor_of;
 
 /// A problem, and its weights and scales in plain rows.
 class Case {

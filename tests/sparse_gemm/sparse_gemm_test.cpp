@@ -5,14 +5,13 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <cmath>
 #include <cstring>
-#include <map>
-#include <memory>
 #include <random>
 
 #include "ptxloom/context.hpp"
 #include "ptxloom/kit/sparse_layout.hpp"
 #include "ptxloom/runner.hpp"
 #include "ptxloom/templates.hpp"
+#include "support/executor_of.hpp"
 #include "support/narrow.hpp"
 #include "support/settings.hpp"
 
@@ -20,20 +19,13 @@ namespace ptxloom::sparse_gemm_test {
 namespace {
 
 using Catch::Matchers::ContainsSubstring;
+using test::executor_of;
 using test::shape;
 using test::with;
 
 const Template& sparse_gemm() {
   static const Templates all;
   return all.find("sparse_gemm");
-}
-
-const Context& executor_of(const std::string& target) {
-  static std::map<std::string, std::unique_ptr<const Context>> made;
-  std::unique_ptr<const Context>& context = made[target];
-  if (!context)
-    context = std::make_unique<const Context>(ContextOptions{.device = "cpu", .cpu_target = target});
-  return *context;
 }
 
 /// A problem with random operands whose products are exact in f32: small integers.

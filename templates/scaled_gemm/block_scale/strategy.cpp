@@ -38,8 +38,8 @@ int estimated_registers(const Problem& p, const Config& c) {
   return kOtherRegisters + accumulators + fragments + scales;
 }
 
-/// Of all warps for a k-block: products, loads of fragments, copies and scales. 16 rows of A or 8 columns of
-/// B take one ldmatrix for a k-step.
+/// Instructions that all warps of a thread block issue for a k-block: products, loads of fragments, copies
+/// and scales. One ldmatrix loads 16 rows of A or 8 columns of B for a k-step.
 double instructions(const Problem& p, const Config& c) {
   const double rows = warp_m(c) / 16.0, columns = warp_n(c) / 8.0;
   const double steps = double(c.tile_k) / mma_depth(p);
