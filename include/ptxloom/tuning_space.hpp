@@ -105,8 +105,9 @@ class CostModel {
   CostModel(const CostModel&) = delete;
   CostModel& operator=(const CostModel&) = delete;
 
-  double us(const Demand& demand) const;  ///< microseconds; 0 if the demand is not known
-  int sms() const;                        ///< SMs of the device
+  double us(const Demand& demand) const;            ///< microseconds; 0 if the demand is not known
+  int sms() const;                                  ///< SMs of the device
+  int resident_blocks(const Demand& demand) const;  ///< thread blocks that an SM holds at once, at least one
 
  private:
   std::unique_ptr<const Chip> chip_;

@@ -68,7 +68,8 @@ void Pipeline::await_unless(Reg ended, Reg barrier, const Cursor& cursor) {
 
 void Pipeline::acquire(const Cursor& cursor) {
   await(empty(cursor), cursor);
-  if (reads_ == StageReads::loads) k_.emit("fence.proxy.async.shared::cluster");
+  if (reads_ == StageReads::loads) k_.emit("fence.proxy.async.shared::cta");
+  if (reads_ == StageReads::shared_loads) k_.emit("fence.proxy.async.shared::cluster");
 }
 
 void Pipeline::expect(Reg full, int bytes) {

@@ -178,5 +178,8 @@ CostModel::CostModel(const Target& target)
 CostModel::~CostModel() = default;
 double CostModel::us(const Demand& demand) const { return predict(demand, *chip_).us; }
 int CostModel::sms() const { return chip_->sms; }
+int CostModel::resident_blocks(const Demand& demand) const {
+  return tune::resident_blocks(demand, chip_->limits);
+}
 
 }  // namespace ptxloom::tune

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Data for the cost model, whose constants fit_model.py fits.
+// Data for the cost model, whose constants fit_model.py fits, and for its correction, which fit_correction.py
+// learns.
 //   choice_data candidates TYPES COUNT SEED
 //     TYPES: "bf16,e4m3,s8". Draws COUNT random GEMM problems and prints a line of JSON for each: the
 //     problem, the configurations among which the default choice decides on sm_90a, and their demands. Needs
@@ -10,21 +11,30 @@
 //     FILE: lines {"problem": {...}, "configs": [{...}, ...]}. Prints them with "us": the time of each
 //     configuration in microseconds, null if it could not be run. Stops after SECONDS. Needs a GPU. Random
 //     data, graph replays over rotating buffers.
+//   choice_data features FILE
+//     FILE: what `time` has printed. Prints, for each problem, what the correction sees of the configurations
+//     that could be run. Needs no GPU.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <fstream>
+#include <functional>
+#include <future>
 #include <optional>
 #include <random>
 #include <sstream>
 #include <thread>
 
 #include "bench.hpp"
+#include "gemm/choice/demand.hpp"
+#include "gemm/choice/features.hpp"
+#include "gemm/config/rules.hpp"
 #include "ptxloom/runner.hpp"
 #include "random_shapes.hpp"
 #include "support/temporary_folder.hpp"
+#include "templates/gemm/space.json.hpp"
 #include "tune/bench.hpp"
 #include "tune/model.hpp"
 #include "versus_table.hpp"
@@ -134,14 +144,28 @@ std::vector<std::optional<Specialised>> make_all(const Context& ctx, const Setti
   return made;
 }
 
-nlohmann::json measure(const Context& ctx, const Settings& given, const std::vector<Settings>& configs) {
-  const Settings problem = gemm_template().problem(given);
-  const auto made = make_all(ctx, problem, configs);
-  const tune::Task task{.tensors = make_tensors(gemm_template(), problem, {}, 1), .expected = {}};
+/// A problem whose configurations are compiled while the one before it is timed.
+struct Case {
+  nlohmann::json line;
+  Settings problem;
+  std::vector<std::optional<Specialised>> made;
+};
+
+std::optional<Case> next_case(const Context& ctx, std::istream& in) {
+  std::string text;
+  if (!std::getline(in, text)) return std::nullopt;
+  Case next{.line = nlohmann::json::parse(text), .problem = {}, .made = {}};
+  next.problem = gemm_template().problem(next.line.at("problem").get<Settings>());
+  next.made = make_all(ctx, next.problem, next.line.at("configs").get<std::vector<Settings>>());
+  return next;
+}
+
+nlohmann::json measure(const Context& ctx, const Case& one_case) {
+  const tune::Task task{.tensors = make_tensors(gemm_template(), one_case.problem, {}, 1), .expected = {}};
   const auto bench = tune::make_gpu_bench(ctx.device_context(), task);
   double best = 1e30;
   nlohmann::json times = nlohmann::json::array();
-  for (const auto& one : made) {
+  for (const auto& one : one_case.made) {
     times.push_back(nullptr);
     if (!one) continue;
     const auto cubin = one->kernels.front().cubin();
@@ -164,14 +188,54 @@ void time_all(const std::string& file, double seconds) {
   const Context ctx({.device = "gpu", .records_folder = no_records.path()});
   std::ifstream in(file);
   const auto begin = std::chrono::steady_clock::now();
-  for (std::string text; std::getline(in, text);) {
+  const auto fetch = [&] { return std::async(std::launch::async, next_case, std::cref(ctx), std::ref(in)); };
+  for (auto coming = fetch(); std::optional<Case> now = coming.get();) {
+    coming = fetch();
     const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - begin;
     if (passed.count() > seconds) break;
-    nlohmann::json line = nlohmann::json::parse(text);
-    line["us"] =
-        measure(ctx, line.at("problem").get<Settings>(), line.at("configs").get<std::vector<Settings>>());
-    fmt::print("{}\n", line.dump());
+    now->line["us"] = measure(ctx, *now);
+    fmt::print("{}\n", now->line.dump());
     std::fflush(stdout);
+  }
+}
+
+nlohmann::json features_json(const gemm_kernel::Candidate& candidate) {
+  nlohmann::json values = nlohmann::json::array();
+  for (const gemm_kernel::Feature& feature : gemm_kernel::features())
+    values.push_back(feature.value(candidate));
+  return values;
+}
+
+void print_features(const std::string& file) {
+  const ParameterSpace space(spaces::gemm::kSpaceJson);
+  const Specs specs;
+  const Target target("sm_90a");
+  const tune::CostModel model(target);
+  nlohmann::json names = nlohmann::json::array();
+  for (const gemm_kernel::Feature& feature : gemm_kernel::features()) names.push_back(feature.name);
+  std::ifstream in(file);
+  for (std::string text; std::getline(in, text);) {
+    const nlohmann::json line = nlohmann::json::parse(text);
+    const gemm_kernel::Problem problem(space, gemm_template().problem(line.at("problem").get<Settings>()));
+    const auto configs = line.at("configs").get<std::vector<Settings>>();
+    nlohmann::json out{{"problem", line.at("problem")},
+                       {"unit", gemm_kernel::unit_of(problem)},
+                       {"names", names},
+                       {"rows", nlohmann::json::array()},
+                       {"predicted", nlohmann::json::array()},
+                       {"us", nlohmann::json::array()}};
+    for (std::size_t i = 0; i < configs.size(); ++i) {
+      if (line.at("us").at(i).is_null()) continue;
+      const gemm_kernel::Config config = gemm_kernel::read_config(specs, target, problem, configs[i]);
+      const gemm_kernel::Problem seen = gemm_kernel::seen_by(config, problem);
+      const tune::Demand demand = gemm_kernel::demand_of(target, seen, config, model.sms());
+      const double us = model.us(demand);
+      out["rows"].push_back(
+          features_json({seen, config, demand, model.resident_blocks(demand), model.sms(), us}));
+      out["predicted"].push_back(us);
+      out["us"].push_back(line.at("us").at(i));
+    }
+    fmt::print("{}\n", out.dump());
   }
 }
 
@@ -185,8 +249,10 @@ int main(int argc, char** argv) try {
     print_candidates_of(argv[2], {kSuite.begin(), kSuite.end()}, true);
   else if (mode == "time" && argc == 4)
     time_all(argv[2], std::stod(argv[3]));
+  else if (mode == "features" && argc == 3)
+    print_features(argv[2]);
   else
-    fmt::print("choice_data candidates TYPES (COUNT SEED | suite) | time FILE SECONDS\n");
+    fmt::print("choice_data candidates TYPES (COUNT SEED | suite) | time FILE SECONDS | features FILE\n");
   return 0;
 } catch (const Error& error) {
   fmt::print(stderr, "{}\n", error.what());

@@ -148,7 +148,7 @@ TEST_CASE("rows of shared tiles outside D are not written to the workspace", "[g
     check(with(shape(m, 44, 264), {{"a", "bf16"}, {"ldd", "45"}}), tiles(128, 24, m < 100 ? 8 : 4), {2, 5});
   const Specialised kernel = specialise(executor(), gemm_template(),
                                         gemm_template().problem(with(shape(16, 24, 456), {{"a", "bf16"}})),
-                                        with(tiles(128, 24, 8), {{"stream_k", "yes"}}));
+                                        with(tiles(128, 24, 8), {{"stream_k", "yes"}, {"swap", "no"}}));
   Device device(executor(), kernel);
   device.run(2);
   // Of 16 bytes from each of 256 threads, those of the first warp.

@@ -3,9 +3,31 @@
 
 #include <algorithm>
 
+#include "gemm/choice/correction.hpp"
 #include "gemm/choice/demand.hpp"
 
 namespace ptxloom::gemm_kernel {
+namespace {
+
+constexpr double kNear = 1.5;            // of the least predicted time: what may turn out to be the fastest
+constexpr std::size_t kMostNear = 1000;  // are corrected
+
+/// Orders those that may be the fastest anew, by corrected times. `ranked` is in the order of predicted ones.
+void correct(const Target& target, const tune::CostModel& model, const Problem& problem,
+             const Problem& transpose, std::span<RankedConfig> ranked) {
+  const Correction& correction = Correction::measured();
+  std::size_t near = 0;
+  while (near < std::min(ranked.size(), kMostNear) && ranked[near].us <= kNear * ranked.front().us) ++near;
+  for (RankedConfig& one : ranked.first(near)) {
+    const Problem& seen = one.config.swap ? transpose : problem;
+    const tune::Demand demand = demand_of(target, seen, one.config, model.sms());
+    one.us *=
+        correction.factor({seen, one.config, demand, model.resident_blocks(demand), model.sms(), one.us});
+  }
+  std::ranges::stable_sort(ranked.first(near), {}, &RankedConfig::us);
+}
+
+}  // namespace
 
 std::vector<RankedConfig> ranked_configs(const ParameterSpace& space, const Specs& specs,
                                          const Target& target, const Problem& problem, const Settings& given,
@@ -26,6 +48,8 @@ std::vector<RankedConfig> ranked_configs(const ParameterSpace& space, const Spec
     }
   }
   std::ranges::stable_sort(ranked, {}, &RankedConfig::us);
+  if (Correction::measured().knows(target, unit_of(problem)))
+    correct(target, model, problem, transpose, ranked);
   return ranked;
 }
 

@@ -3,11 +3,12 @@
 
 #include "gemm/config/config.hpp"
 
-// The choice without measurements: what each strategy offers, ranked by the cost model.
+// The choice without measurements of the problem: what each strategy offers, ranked by the cost model and, on
+// a chip where it has been measured, by what the model misses there.
 namespace ptxloom::gemm_kernel {
 
 struct RankedConfig {
-  double us;  ///< by the cost model
+  double us;  ///< by the cost model, corrected for the fastest ones (correction.hpp)
   Config config;
 };
 
