@@ -23,7 +23,7 @@ namespace ptxloom::oracle {
 
 struct Options {
   bool all = false;          // every variant, version and neighbour; else a sample of large forms
-  bool variants = false;     // every variant, each at a part of the places of a sample, and no neighbour
+  bool variants = false;     // every variant at two places, and no neighbour
   bool alone = false;        // one form, of which more is tried than of each among all
   unsigned seed = 0;         // of the sample
   std::size_t shown = 8;     // disagreements printed of each piece

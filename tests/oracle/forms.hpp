@@ -44,7 +44,7 @@ class FormsCheck {
     const spec::FormData* form;
     std::size_t begin = 0, end = 0;  // of its variants
     bool neighbours = false;
-    bool drawn = false;  // each variant at a part of the places
+    bool drawn = false;  // each variant at two places
 
     std::string name() const;
   };

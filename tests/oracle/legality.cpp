@@ -15,8 +15,6 @@ namespace {
 // Variants of one set of needs that are tried where not all are: of all forms, of a form by itself.
 constexpr std::size_t kSome = 10, kAlone = 60;
 constexpr std::size_t kFew = 20;  // times as many are all tried
-// Of every variant, one in so many places is drawn, where there are more lines than that.
-constexpr std::size_t kPart = 5, kManyLines = 200;
 
 struct Subject {
   std::string line;
@@ -200,12 +198,18 @@ std::vector<Verdict> verdicts_at(const Question& question, const std::vector<Sub
   return verdicts;
 }
 
-/// Those of the subjects that are tried at one place.
-std::vector<Subject> drawn(const Question& question, const std::vector<Subject>& subjects) {
-  if (subjects.size() <= kManyLines) return subjects;
-  std::vector<Subject> result;
-  std::ranges::copy_if(subjects, std::back_inserter(result),
-                       [&](const Subject&) { return question.random() % kPart == 0; });
+/// The subjects to try at each place where every variant is tried: each at the first place that allows it, that
+/// is on the lowest target and in the lowest version, and at one more, drawn at random.
+std::vector<std::vector<Subject>> drawn(const Question& question, const std::vector<Subject>& subjects,
+                                        const std::vector<Where>& where) {
+  std::vector<std::vector<Subject>> result(where.size());
+  for (const Subject& subject : subjects) {
+    const auto allows = [&](const Where& w) { return subject.allowed(w.target, w.version); };
+    const auto first = static_cast<std::size_t>(std::ranges::find_if(where, allows) - where.begin());
+    const std::size_t other = question.random() % where.size();
+    if (first < where.size()) result[first].push_back(subject);
+    if (other != first) result[other].push_back(subject);
+  }
   return result;
 }
 
@@ -244,11 +248,12 @@ Outcome check_legality(const Question& question, std::span<const Variant> varian
       every || all.size() <= kFew * limit ? std::move(all) : pick(std::move(all), where, limit, question);
   outcome.lines = tried.size();
   Differences differences;
-  for (const Where& one : where) {
-    if (question.options.variants)
-      compare_at(question, drawn(question, tried), one, outcome, differences);
-    else
-      compare_at(question, tried, one, outcome, differences);
+  if (question.options.variants) {
+    const std::vector<std::vector<Subject>> parts = drawn(question, tried, where);
+    for (std::size_t i = 0; i < where.size(); ++i)
+      if (!parts[i].empty()) compare_at(question, parts[i], where[i], outcome, differences);
+  } else {
+    for (const Where& one : where) compare_at(question, tried, one, outcome, differences);
   }
   outcome.disagreements = differences.describe();
   return outcome;

@@ -72,8 +72,8 @@ int usage() {
   std::cerr
       << "usage: test_oracle [FORM] [OPTION...]\n"
          "  --all          every variant, version and neighbour; else large forms are sampled\n"
-         "  --variants     every variant, each at a fifth of the targets and versions of a sample, and no "
-         "neighbour\n"
+         "  --variants     every variant, on the lowest target that has it and at one more place, drawn at "
+         "random; no neighbour\n"
          "  --seed N       of the sample; by default a new one\n"
          "  --tenth        a tenth of the forms, drawn by the seed\n"
          "  --differing    the forms that are not the same in all releases of CUDA\n"
