@@ -76,7 +76,7 @@ void store_elements(KernelBuilder& k, const Problem& p, const kit::ParamRegs& in
     const StoredRow& row = rows.at(places[i].column);
     Reg made = scaled(i, row.values);
     if (p.swiglu) made = results.gated(made, scaled(i + kValueApart, row.values));
-    if (p.c || row.values.weight) made = results.result(made, row.values, k.add(own_column, column));
+    made = results.result(made, row.values, p.c ? k.add(own_column, column) : own_column);
     const Reg value = k.convert(p.d, made);
     k.guarded(k.and_(row.inside, inside.at(column)),
               [&] { k.store("global", p.d, k.at(row.pointer, column * p.d.bytes()), value); });

@@ -4,9 +4,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <limits>
 #include <string>
 
 #include "ptxloom/error.hpp"
+#include "ptxloom/kit/activation.hpp"
 #include "ptxloom/kit/scaled_format.hpp"
 
 namespace ptxloom::scaled_gemm {
@@ -24,14 +28,18 @@ std::uint32_t number(const Settings& words, const std::string& name) {
   return static_cast<std::uint32_t>(std::stoull(words.at(name)));
 }
 
+/// Not std::stod, which throws for numbers as small as 1e-310.
+double real(const Settings& words, const std::string& name) {
+  const std::string& text = words.at(name);
+  double value = 0;
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  return value;
+}
+
 /// Whether there are kernels for these formats of A and B.
 bool multiplies(const Format& a, const Format& b) {
-  if (a.block != 0) return a.scale == b.scale;  // both MX formats, or both NVFP4
-  if (a.element == s8) return b.element == s4;
-  if (a.element == e4m3) return b.element == s4 || (b.element == e2m1 && b.scale == ue8m0);
-  if (b.block == 0) return b.element.bits <= 8;   // integers, and fp8, with scales of any groups
-  if (a.element == f16) return b.scale == ue4m3;  // it holds all values of NVFP4
-  return b.element.bits != 6;
+  if (a.block != 0) return b.block != 0;
+  return kit::WeightLayout::has(b.element, a.element);
 }
 
 /// Beside numbers without scales of blocks, B holds weights in the kit's layout.
@@ -78,6 +86,21 @@ void check_gates(const Settings& words) {
               fmt::format("B has groups of {} columns: give a multiple", 2 * kGateColumns));
 }
 
+void check_epilogue(const Settings& words) {
+  for (const char* factor : {"alpha", "beta"})
+    if (std::abs(real(words, factor)) > std::numeric_limits<float>::max())
+      throw Error(ErrorKind::usage, "bad-value",
+                  fmt::format("scaled_gemm: {}={} does not fit f32, in which it is applied", factor,
+                              words.at(factor)),
+                  "scale the operands");
+  const bool before = words.at("add_c") == "before";
+  if (words.at("swiglu") == "yes" && (before || words.at("activation") != "none"))
+    throw Error(ErrorKind::usage, "bad-value",
+                fmt::format("scaled_gemm: {} cannot be used with swiglu=yes",
+                            before ? "add_c=before" : "activation=" + words.at("activation")),
+                "swiglu has an activation of its own, which C is added after: leave it out");
+}
+
 void check_formats(const ParameterSpace& space, const Settings& words) {
   const Format a = format_named(words.at("format_a")), b = format_named(words.at("format_b"));
   if (multiplies(a, b)) return;
@@ -99,7 +122,7 @@ void complete_group(Settings& words) {
         fmt::format("scaled_gemm: group={} cannot be used with format_b={}", words.at("group"), b.name),
         fmt::format("its scales are for {} elements: leave group out", b.block));
   const Format a = format_named(words.at("format_a"));
-  if (a.block == 0 && a.element.bits == 8 && words.at("group") != kWholeRow &&
+  if (a.block == 0 && a.element.bits == 8 && b.block == 0 && words.at("group") != kWholeRow &&
       number(words, "group") < kInstructionOfBytes)
     throw Error(
         ErrorKind::usage, "bad-value",
@@ -192,8 +215,7 @@ TensorPlan elements_of(std::string name, const Operand& operand, std::uint32_t b
   const kit::WeightLayout layout = operand.weights();
   return {.name = std::move(name),
           .type = u8,
-          .shape = over(operand, batch,
-                        {layout.row_tiles(), layout.depth_tiles(), kit::WeightLayout::kTileBytes})};
+          .shape = over(operand, batch, {layout.row_tiles(), layout.depth_tiles(), layout.tile_bytes()})};
 }
 
 }  // namespace
@@ -215,6 +237,10 @@ Problem::Problem(const Settings& words)
   if (words.at("bias") != "none") bias = *find_type(words.at("bias"));
   if (words.at("c") != "none") c = *find_type(words.at("c"));
   ldc = number(words, "ldc");
+  alpha = real(words, "alpha");
+  beta = real(words, "beta");
+  activation = *kit::find_activation(words.at("activation"));
+  c_last = words.at("add_c") == "after";
   a.batched = separate();
   b.batched = batch > 1;
   b.shuffled = shuffles(a.format);
@@ -233,6 +259,7 @@ Settings complete_problem(const ParameterSpace& space, const Settings& given) {
   check_sizes(words);
   check_products(words);
   check_gates(words);
+  check_epilogue(words);
   check_formats(space, words);
   complete_group(words);
   complete_scale(words);

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "ptxloom/activation.hpp"
 #include "ptxloom/kit/matrix.hpp"
 #include "ptxloom/kit/product_groups.hpp"
 #include "ptxloom/kit/weight_layout.hpp"
@@ -81,6 +82,9 @@ struct Problem {
   std::optional<Type> bias;  ///< of a number for each column of the product
   std::optional<Type> c;     ///< of a matrix that is added to the result
   std::uint32_t ldc = 0;
+  double alpha = 1, beta = 1;  ///< factors of the product and of C
+  Activation activation = Activation::none;
+  bool c_last = true;  ///< C is added after the activation
 
   explicit Problem(const Settings& words);
   std::uint32_t columns() const { return swiglu ? n / 2 : n; }  ///< of D
@@ -93,6 +97,11 @@ struct Problem {
   /// Whether A has no scales but one for each row, which the epilogue applies: 8 bits beside 4-bit
   /// weights.
   bool row_scales() const { return b.shuffled && a.format.element.bits == 8; }
+  /// Whether weights of less than 8 bits are multiplied by their scale in f32, and rounded to the type of A:
+  /// beside f16 also in MX formats, since f16 does not have all their scales.
+  bool scales_in_f32() const {
+    return b.wide_scales() || (b.format.scale == ue8m0 && a.format.element == f16);
+  }
   /// The type whose arithmetic the tensor cores do: widened elements count as fp8.
   Type multiplied() const { return a.widened ? e4m3 : a.format.element; }
 };

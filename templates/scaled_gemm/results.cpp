@@ -39,16 +39,23 @@ Reg Results::scaled(Reg sum, const ResultRow& row, std::optional<Reg> bias) cons
   if (const float factor = weight_factor(p_); factor != 1) sum = k_.mul(sum, factor);
   for (const std::optional<Reg>& scale : {scale_a_, scale_b_, row.scale})
     if (scale) sum = k_.mul(sum, *scale);
+  if (p_.alpha != 1) sum = k_.mul(sum, in_["alpha"]);
   return bias ? k_.add(sum, *bias) : sum;
 }
 
 Reg Results::gated(Reg gate, Reg value) const { return k_.mul(kit::silu(k_, gate), value); }
 
 Reg Results::result(Reg value, const ResultRow& row, Reg column) const {
+  if (row.number && !p_.c_last) value = with_c(value, row, column);
+  value = kit::activate(k_, p_.activation, value);
   if (row.weight) value = k_.mul(value, *row.weight);
-  if (!row.number) return value;
+  return row.number && p_.c_last ? with_c(value, row, column) : value;
+}
+
+Reg Results::with_c(Reg value, const ResultRow& row, Reg column) const {
   const Reg last = k_.sub(p_.swiglu ? k_.div(in_["n"], 2) : in_["n"], 1);
-  return kit::add_residual(k_, value, in_.pointer("c"), in_["ldc"], *row.number, k_.min(column, last));
+  const Arg beta = p_.beta == 1 ? Arg(1.0F) : Arg(in_["beta"]);
+  return kit::add_residual(k_, value, in_.pointer("c"), in_["ldc"], *row.number, k_.min(column, last), beta);
 }
 
 }  // namespace ptxloom::scaled_gemm

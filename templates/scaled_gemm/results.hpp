@@ -7,8 +7,8 @@
 #include "scaled_gemm/products.hpp"
 
 // The epilogue of an accumulator. What the dequantiser has left out, the scales of the tensors and of the row
-// of A are multiplied, and the bias is added; of two of these, SwiGLU makes one. The weight of the row is
-// multiplied, and C is added.
+// of A, and alpha are multiplied, and the bias is added; of two of these, SwiGLU makes one. The activation is
+// applied, the weight of the row is multiplied, and C is added, or before the activation.
 namespace ptxloom::scaled_gemm {
 
 /// What the results of a row of D share, where the problem has it.
@@ -38,6 +38,7 @@ class Results {
 
  private:
   Reg inside(Reg row) const;
+  Reg with_c(Reg value, const ResultRow& row, Reg column) const;
 
   KernelBuilder& k_;
   const Problem& p_;

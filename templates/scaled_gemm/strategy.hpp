@@ -25,6 +25,9 @@ std::span<const Strategy* const> strategies();
 namespace block_scale {
 const Strategy& strategy();
 }
+namespace dequantize {
+const Strategy& strategy();
+}
 namespace wgmma {
 const Strategy& strategy();
 }

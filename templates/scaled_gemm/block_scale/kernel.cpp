@@ -7,40 +7,18 @@
 
 #include <utility>
 
-#include "ptxloom/kit/epilogue.hpp"
 #include "ptxloom/kit/fragments.hpp"
 #include "ptxloom/kit/mma.hpp"
-#include "ptxloom/kit/params.hpp"
 #include "ptxloom/kit/shared_layout.hpp"
 #include "ptxloom/kit/tile_copy.hpp"
 #include "ptxloom/kit/tile_scheduler.hpp"
 #include "scaled_gemm/block_scale/scale_loads.hpp"
-#include "scaled_gemm/results.hpp"
+#include "scaled_gemm/warp_tiles.hpp"
 
 namespace ptxloom::scaled_gemm::block_scale {
 namespace {
 
-constexpr std::uint32_t kAlignment = 16;      // bytes, of A and B
-constexpr int kPackedChunk = 8;               // bytes of 16 elements of 4 bits
-constexpr std::uint32_t kScaleAlignment = 4;  // of their scales: one load has four
-
-kit::Params params(const Problem& p) {
-  kit::Params params;
-  params.size("m", u32, p.m).size("n", u32, p.n).size("k", u32, p.k);
-  params.pointer("a", b8).aligned(kAlignment).pointer("b", b8).aligned(kAlignment);
-  params.pointer("scale_a", b8).aligned(kScaleAlignment).pointer("scale_b", b8).aligned(kScaleAlignment);
-  if (p.a.format.tensor_scale) {
-    params.pointer("tensor_scale_a", f32).aligned(sizeof(float));
-    params.pointer("tensor_scale_b", f32).aligned(sizeof(float));
-  }
-  add_product_params(params, p);
-  params.pointer("d", p.d)
-      .aligned(alignment_of(p.d))
-      .size("lda", u32, p.a.ld)
-      .size("ldb", u32, p.b.ld)
-      .size("ldd", u32, p.ldd);
-  return params;
-}
+constexpr int kPackedChunk = 8;  // bytes of 16 elements of 4 bits
 
 kit::SwizzledTile tile_of(const Operand& operand, int extent, int depth) {
   return kit::fragment_tile(operand.widened ? u8 : operand.format.element, true, extent, depth);
@@ -83,8 +61,8 @@ class Generator {
   int shared_bytes() const { return c_.stages * stage_.pitch(); }
 
   ir::Module run() {
-    k_.require_block(static_cast<std::uint32_t>(threads(c_)));
-    in_ = params(p_).declare(k_);
+    k_.require_block(static_cast<std::uint32_t>(tile_threads(c_)));
+    in_ = plain_params(p_).declare(k_);
     thread_ = k_.special("tid.x");
     lane_ = k_.and_(thread_, 31);
     const Reg warp = k_.shr(thread_, 5);
@@ -97,7 +75,12 @@ class Generator {
     Side a = side("A", tile);
     Side b = side("B", tile);
     multiply(a, b);
-    store(tile);
+    store_warp_part(k_, p_, in_, tile,
+                    {.mma = mma_,
+                     .accumulators = accumulators_,
+                     .row = k_.add(tile.row, warp_row_),
+                     .column = k_.add(tile.column, warp_column_),
+                     .lane = lane_});
     k_.ret();
     return k_.finish();
   }
@@ -114,7 +97,7 @@ class Generator {
     };
     const int part = is_a ? warp_m(c_) : warp_n(c_);
     const auto packed = static_cast<int>(operand.packed());
-    kit::TileCopy copy(k_, copy_of(k_, operand, threads(c_)), tile,
+    kit::TileCopy copy(k_, copy_of(k_, operand, tile_threads(c_)), tile,
                        {.pointer = own(is_a ? "a" : "b", operand.extent * operand.matrix().pitch_bytes()),
                         .ld = k_.div(in_[is_a ? "lda" : "ldb"], packed),
                         .origin = origin,
@@ -205,50 +188,6 @@ class Generator {
       }
   }
 
-  void store(const kit::TileOrigin& tile) {
-    const std::uint64_t bytes = std::uint64_t{p_.m} * p_.ldd * static_cast<std::uint64_t>(p_.d.bytes());
-    const Reg d = own_matrix(k_, tile, in_["d"], p_.separate(), bytes);
-    const Results results(k_, p_, in_, tile);
-    const Reg column = k_.add(tile.column, warp_column_);
-    const kit::EpiloguePart part{.mma = mma_,
-                                 .accumulators = p_.swiglu ? gated(results, column) : accumulators_,
-                                 .row = k_.add(tile.row, warp_row_),
-                                 .column = p_.swiglu ? k_.div(column, 2) : column,
-                                 .thread = lane_};
-    kit::store_tile(k_, part,
-                    {.d = {d, p_.d},
-                     .rows = tile.rows,
-                     .columns = p_.swiglu ? k_.div(in_["n"], 2) : in_["n"],
-                     .pitch = in_["ldd"],
-                     .vector = kit::EpilogueMatrix::vector_of(p_.ldd, p_.columns())},
-                    [&](KernelBuilder&, Reg value, Reg row, Reg at) {
-                      const ResultRow own = results.row(row);
-                      if (!p_.swiglu) value = results.scaled(value, own, results.bias(at));
-                      return results.result(value, own, at);
-                    });
-  }
-
-  // Gates and values are adjacent tiles of the instruction, of 8 columns.
-  kit::Accumulators gated(const Results& results, Reg first_column) {
-    const std::vector<kit::AccumulatorPlace> places = kit::accumulator_places(mma_);
-    const Reg own = k_.fma(k_.and_(lane_, 3), 2, first_column);
-    const auto bias = [&](std::size_t tile, int column) {
-      return p_.bias ? results.bias(k_.add(own, static_cast<int>(tile) * kGateColumns + column))
-                     : std::nullopt;
-    };
-    kit::Accumulators made;
-    for (const auto& row : accumulators_) {
-      made.emplace_back();
-      for (std::size_t j = 0; j < row.size(); j += 2) {
-        std::vector<Reg>& tile = made.back().emplace_back();
-        for (std::size_t i = 0; i < row[j].size(); ++i)
-          tile.push_back(results.gated(results.scaled(row[j][i], {}, bias(j, places[i].column)),
-                                       results.scaled(row[j + 1][i], {}, bias(j + 1, places[i].column))));
-      }
-    }
-    return made;
-  }
-
   KernelBuilder k_;
   const Problem& p_;
   const Config& c_;
@@ -262,10 +201,6 @@ class Generator {
 };
 
 }  // namespace
-
-std::uint64_t grid(const Problem& p, const Config& c) {
-  return parts_of(p.m, c.tile_m) * parts_of(p.n, c.tile_n) * (p.separate() ? p.batch : 1);
-}
 
 int mma_depth(const Problem& p) { return p.a.tile_bits() == 4 ? 64 : 32; }
 
@@ -283,10 +218,10 @@ Emitted emit_kernel(std::shared_ptr<const Specs> specs, const Target& target, co
                     const Config& c) {
   Generator generator(std::move(specs), target, p, c);
   LaunchPlan launch{.entry = "scaled_gemm",
-                    .grid = {static_cast<std::uint32_t>(grid(p, c)), 1, 1},
-                    .block = {static_cast<std::uint32_t>(threads(c)), 1, 1},
+                    .grid = {static_cast<std::uint32_t>(tile_grid(p, c)), 1, 1},
+                    .block = {static_cast<std::uint32_t>(tile_threads(c)), 1, 1},
                     .shared_bytes = static_cast<std::uint32_t>(generator.shared_bytes()),
-                    .arguments = params(p).arguments()};
+                    .arguments = plain_params(p).arguments()};
   return {.module = generator.run(), .launches = {std::move(launch)}};
 }
 

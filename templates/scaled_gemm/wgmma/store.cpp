@@ -120,8 +120,8 @@ void Store::write_box(const std::vector<Reg>& sums, const Results& results, cons
     const ResultRow& of_row = place->second;
     Reg made = scaled(i, of_row);
     if (p_.swiglu) made = results.gated(made, scaled(i + kValueApart, of_row));
-    if (!p_.c && !of_row.weight) return made;
-    return results.result(made, of_row, k_.add(own.stored, p_.swiglu ? 0 : places.at(i).row));
+    const Reg column = p_.c && !p_.swiglu ? k_.add(own.stored, places.at(i).row) : own.stored;
+    return results.result(made, of_row, column);
   };
   const int groups = plan_.store.rows / kMatrix, first = box * groups;
   const int beside = p_.swiglu ? 1 : 2, below = kMatrices / beside;
