@@ -170,11 +170,12 @@ class Reference {
  public:
   Reference(const Problem& p, std::span<const HostTensor> in)
       : p_(p),
-        a_(p.a, in[0], p.row_scales() ? nullptr : find(in, "scale_a")),
-        b_(p.b, in[1], find(in, "scale_b"), find(in, "zero_b"), rounding_of(p)),
-        tensor_a_(find(in, "tensor_scale_a")),
-        tensor_b_(find(in, "tensor_scale_b")),
-        row_scales_(p.row_scales() ? find(in, "scale_a") : nullptr),
+        a_(p.a, in[0], p.a.scaled() ? find(in, "scale_a") : nullptr),
+        b_(p.b, in[1], p.b.scaled() ? find(in, "scale_b") : nullptr, find(in, "zero_b"), rounding_of(p)),
+        tensor_a_(find(in, p.whole_scales == WholeScales::tensor ? "scale_a" : "tensor_scale_a")),
+        tensor_b_(find(in, p.whole_scales == WholeScales::tensor ? "scale_b" : "tensor_scale_b")),
+        row_scales_(p.scaled_rows() ? find(in, "scale_a") : nullptr),
+        column_scales_(p.scaled_columns() ? find(in, "scale_b") : nullptr),
         row_weights_(find(in, "row_weights")),
         bias_(find(in, "bias")),
         c_(find(in, "c")),
@@ -242,7 +243,7 @@ class Reference {
     error += error_of_halves(a, b);
     if (p_.a.format.element == e4m3 && p_.row_scales()) error += error_of_runs(a, b);
     const double scale = p_.alpha * factor(tensor_a_, p_.separate() ? batch : 0) * factor(tensor_b_, batch) *
-                         factor(row_scales_, row);
+                         factor(row_scales_, row) * factor(column_scales_, batch * p_.n + column);
     const double bias = summand(bias_, batch * p_.n + column);
     const double scaling =
         scale == 1 && bias_ == nullptr ? 0 : std::ldexp(std::abs(sum * scale) + std::abs(bias), -22) + kLeast;
@@ -309,7 +310,7 @@ class Reference {
 
   const Problem& p_;
   mutable Matrix a_, b_;
-  const HostTensor *tensor_a_, *tensor_b_, *row_scales_, *row_weights_, *bias_, *c_,
+  const HostTensor *tensor_a_, *tensor_b_, *row_scales_, *column_scales_, *row_weights_, *bias_, *c_,
       *groups_;  // null: there is none
 };
 

@@ -18,6 +18,12 @@ struct ResultRow {
   std::optional<Reg> number;  ///< of the row in the tensor of all batches, for C
 };
 
+/// What those of a column of the product share.
+struct ResultColumn {
+  std::optional<Reg> scale;  ///< of the column of B
+  std::optional<Reg> bias;
+};
+
 class Results {
  public:
   /// Emits the loads of the scales of tensors. `in`: has tensor_scale_a, tensor_scale_b and what
@@ -26,11 +32,11 @@ class Results {
 
   /// Emits the loads for a row of D (u32). Rows below the last one have any.
   ResultRow row(Reg row) const;
-  /// The bias of a column of the product (u32), if there is one. Columns behind the last one have any.
-  std::optional<Reg> bias(Reg column) const;
+  /// Emits the loads for a column of the product (u32). Columns behind the last one have any.
+  ResultColumn column(Reg column) const;
 
   /// Before SwiGLU.
-  Reg scaled(Reg sum, const ResultRow& row, std::optional<Reg> bias) const;
+  Reg scaled(Reg sum, const ResultRow& row, const ResultColumn& column) const;
   /// silu(gate) * value of two that are scaled.
   Reg gated(Reg gate, Reg value) const;
   /// What is stored, of what is scaled or gated. `column`: of D; behind the last one it may have any value.

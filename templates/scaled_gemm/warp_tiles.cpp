@@ -11,6 +11,7 @@ namespace {
 
 constexpr int kMostTile = 128, kMostWarps = 4;  // in each direction
 constexpr int kMostStages = 4;
+constexpr int kInstructionRows = 16;
 
 bool is_tile(int extent, int least) {
   return extent >= least && extent <= kMostTile && std::has_single_bit(static_cast<unsigned>(extent));
@@ -20,17 +21,26 @@ bool is_tile(int extent, int least) {
 kit::Accumulators gated(KernelBuilder& k, const Problem& p, const Results& results, const WarpPart& part) {
   const std::vector<kit::AccumulatorPlace> places = kit::accumulator_places(part.mma);
   const Reg own = k.fma(k.and_(part.lane, 3), 2, part.column);
-  const auto bias = [&](std::size_t tile, int column) {
-    return p.bias ? results.bias(k.add(own, static_cast<int>(tile) * kGateColumns + column)) : std::nullopt;
+  const Reg own_row = k.add(part.row, k.shr(part.lane, 2));
+  const auto row_of = [&](std::size_t tile, int row) {
+    const int distance = static_cast<int>(tile) * kInstructionRows + row;
+    return p.scaled_rows() ? results.row(k.add(own_row, distance)) : ResultRow{};
+  };
+  const auto column_of = [&](std::size_t tile, int column) {
+    return results.column(k.add(own, static_cast<int>(tile) * kGateColumns + column));
   };
   kit::Accumulators made;
-  for (const auto& row : part.accumulators) {
+  for (std::size_t t = 0; t < part.accumulators.size(); ++t) {
+    const auto& row = part.accumulators[t];
     made.emplace_back();
     for (std::size_t j = 0; j < row.size(); j += 2) {
       std::vector<Reg>& tile = made.back().emplace_back();
-      for (std::size_t i = 0; i < row[j].size(); ++i)
-        tile.push_back(results.gated(results.scaled(row[j][i], {}, bias(j, places[i].column)),
-                                     results.scaled(row[j + 1][i], {}, bias(j + 1, places[i].column))));
+      for (std::size_t i = 0; i < row[j].size(); ++i) {
+        const ResultRow own_terms = row_of(t, places[i].row);
+        tile.push_back(
+            results.gated(results.scaled(row[j][i], own_terms, column_of(j, places[i].column)),
+                          results.scaled(row[j + 1][i], own_terms, column_of(j + 1, places[i].column))));
+      }
     }
   }
   return made;
@@ -44,7 +54,10 @@ kit::Params plain_params(const Problem& p) {
   kit::Params params;
   params.size("m", u32, p.m).size("n", u32, p.n).size("k", u32, p.k);
   params.pointer("a", b8).aligned(kAlignment).pointer("b", b8).aligned(kAlignment);
-  params.pointer("scale_a", b8).aligned(kScaleAlignment).pointer("scale_b", b8).aligned(kScaleAlignment);
+  if (p.a.scaled())
+    params.pointer("scale_a", b8).aligned(kScaleAlignment).pointer("scale_b", b8).aligned(kScaleAlignment);
+  else if (p.whole_scales != WholeScales::none)
+    params.pointer("scale_a", f32).aligned(f32.bytes()).pointer("scale_b", f32).aligned(f32.bytes());
   if (p.a.format.tensor_scale) params.pointer("tensor_scale_a", f32).aligned(sizeof(float));
   if (p.b.format.tensor_scale) params.pointer("tensor_scale_b", f32).aligned(sizeof(float));
   add_product_params(params, p);
@@ -109,7 +122,7 @@ void store_warp_part(KernelBuilder& k, const Problem& p, const kit::ParamRegs& i
                    .vector = kit::EpilogueMatrix::vector_of(p.ldd, p.columns())},
                   [&](KernelBuilder&, Reg value, Reg row, Reg at) {
                     const ResultRow own = results.row(row);
-                    if (!p.swiglu) value = results.scaled(value, own, results.bias(at));
+                    if (!p.swiglu) value = results.scaled(value, own, results.column(at));
                     return results.result(value, own, at);
                   });
 }

@@ -45,8 +45,8 @@ std::vector<double> values_of(const HostTensor& tensor) {
 /// The values of A (0) or B (1).
 std::vector<double> elements_of(const RunResult& run, std::size_t operand) {
   const std::string& format = run.kernel.problem.at(operand == 0 ? "format_a" : "format_b");
-  if (format == "mxfp6_e2m3") return padded_values(e2m3, run.tensors[operand].bytes);
-  if (format == "mxfp6_e3m2") return padded_values(e3m2, run.tensors[operand].bytes);
+  if (format.ends_with("e2m3")) return padded_values(e2m3, run.tensors[operand].bytes);
+  if (format.ends_with("e3m2")) return padded_values(e3m2, run.tensors[operand].bytes);
   return values_of(run.tensors[operand]);
 }
 
@@ -73,19 +73,27 @@ class Products {
     std::vector<double> elements, scales;
     double factor;
     double at(std::size_t row, std::size_t i, std::size_t k) const {
-      return elements[row * pitch + i] * scales[row * ((k + length - 1) / length) + i / length];
+      const double element = elements[row * pitch + i];
+      return scales.empty() ? element : element * scales[row * ((k + length - 1) / length) + i / length];
     }
   };
   static std::size_t size(const RunResult& run, const std::string& name) {
     return std::stoull(run.kernel.problem.at(name));
   }
   static Side operand(const RunResult& run, const std::string& name, std::size_t number) {
-    const HostTensor* const whole = find(run, "tensor_scale_" + name);
-    return {.pitch = size(run, "ld" + name),
-            .length = run.kernel.problem.at("format_" + name) == "nvfp4" ? 16U : 32U,
-            .elements = elements_of(run, number),
-            .scales = values_of(*find(run, "scale_" + name)),
-            .factor = whole == nullptr ? 1 : values_of(*whole)[0]};
+    const std::string &format = run.kernel.problem.at("format_" + name),
+                      &group = run.kernel.problem.at("group");
+    const HostTensor* const scales = find(run, "scale_" + name);
+    const HostTensor* const whole = group == "tensor" ? scales : find(run, "tensor_scale_" + name);
+    Side side{.pitch = size(run, "ld" + name),
+              .length = find_type(format)   ? size(run, "k")
+                        : format == "nvfp4" ? 16U
+                                            : 32U,
+              .elements = elements_of(run, number),
+              .scales = {},
+              .factor = whole == nullptr ? 1 : values_of(*whole)[0]};
+    if (scales != nullptr && scales != whole) side.scales = values_of(*scales);
+    return side;
   }
 
   std::size_t k_;
@@ -202,6 +210,42 @@ TEST_CASE("scaled_gemm: any two formats are dequantized where no instruction app
         config("32", "128", "128", "1", "4", "2"), config("64", "32", "128", "4", "4", "2")})
     for (const auto& [a, b] : {std::pair{"mxfp8_e4m3", "mxfp4"}, {"mxfp6_e3m2", "nvfp4"}})
       run(with(shape(70, 131, 432), {{"format_a", a}, {"format_b", b}, {"d", "f32"}}), c, {}, "sm_90a");
+}
+
+TEST_CASE("scaled_gemm: floats of 8, 6 and 4 bits with scales of rows and columns, of tensors, or none") {
+  constexpr std::array kFormats = {"e4m3", "e5m2", "e2m3", "e3m2", "e2m1"};
+  constexpr std::array kGroups = {"row", "tensor", "none"};
+  std::size_t number = 0;
+  for (const char* a : kFormats)
+    for (const char* b : kFormats) {
+      const Settings formats{{"format_a", a}, {"format_b", b}, {"d", "f32"}, {"group", kGroups[number % 3]}};
+      run(with(shape(21, 37, 336), formats));
+      run(with(shape(21, 37, 144), formats), {}, {}, std::array{"sm_80", "sm_90a"}[number++ % 2]);
+    }
+  run(with(shape(1, 1, 1), {{"format_a", "e4m3"}}));
+  run(with(shape(33, 75, 301), {{"format_a", "e5m2"}, {"lda", "305"}, {"d", "f16"}}));
+  run(with(shape(70, 131, 272), {{"format_a", "e2m1"}, {"format_b", "e3m2"}, {"lda", "304"}}),
+      {{"tile_m", "64"}, {"tile_n", "32"}, {"warps_m", "4"}, {"warps_n", "2"}, {"stages", "4"}});
+  const Settings experts{{"format_a", "e4m3"}, {"format_b", "e2m1"}, {"batch", "3"},
+                         {"swiglu", "yes"},    {"bias", "f32"},      {"row_weights", "yes"}};
+  for (const char* group : kGroups) {
+    const RunResult result = run_template(
+        executor(), scaled_gemm(),
+        {.problem = with(with(shape(19, 48, 96), experts), {{"group", group}}), .seed = Catch::getSeed()});
+    CHECK(result.verdict.first.empty());
+    CHECK(result.verdict.ok());
+  }
+  const Specs specs;
+  const auto chosen = [&](const Settings& more) {
+    return scaled_gemm()
+        .config(specs, Target("sm_120a"), scaled_gemm().problem(with(shape(16, 16, 32), more)), {})
+        .at("strategy");
+  };
+  CHECK(chosen({{"format_a", "e5m2"}, {"format_b", "e2m3"}}) == "f8f6f4");
+  CHECK_THAT(refusal([&] { chosen({{"format_a", "e5m2"}, {"group", "128"}}); }),
+             ContainsSubstring("row, tensor or none"));
+  CHECK_THAT(refusal([&] { chosen({{"format_a", "bf16"}, {"format_b", "s4"}, {"group", "tensor"}}); }),
+             ContainsSubstring("leave group out"));
 }
 
 TEST_CASE("scaled_gemm, dequantized: NaN, zeros and the ends of the scales' range") {

@@ -135,11 +135,12 @@ class Case {
     const auto type = find_type(format.substr(format.find('_') + 1));  // "mxfp6_e2m3"
     return type ? *type : e2m1;
   }
-  /// fp8 has NaN and infinities, which a case sets where it wants them.
+  /// fp8 has NaN and infinities, and e5m2 what is infinite beside f16. A case sets them where it wants them.
   void drop_special_codes(std::vector<std::byte>& codes) const {
     if (layout_.element() != e4m3 && layout_.element() != e5m2) return;
+    const double most = plans_[0].type == f16 ? 2048 : 65504;
     for (std::byte& code : codes)
-      if (!std::isfinite(test::narrow::decode(layout_.element(), std::to_integer<std::uint64_t>(code))))
+      if (!(std::abs(test::narrow::decode(layout_.element(), std::to_integer<std::uint64_t>(code))) <= most))
         code = std::byte{0x31};
   }
   std::size_t pitch() const { return (k_ + 9) / 4 * 4; }

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <optional>
 #include <utility>
 
 #include "ptxloom/kit/fragments.hpp"
@@ -41,8 +42,8 @@ struct Side {
   kit::TileCopy copy;
   kit::Fragments fragments;
   kit::Fragments::Tiles registers;
-  ScaleLoads loads;
-  std::vector<Reg> scales = {};  // of the current k-block
+  std::optional<ScaleLoads> loads = {};  // none: there are no scales of blocks
+  std::vector<Reg> scales = {};          // of the current k-block
 };
 
 class Generator {
@@ -109,16 +110,19 @@ class Generator {
                              {.mma = mma_, .operand = name, .type = operand.format.element, .extent = part},
                              tile, {.shared = shared, .warp_origin = warp_origin, .lane = lane_});
     kit::Fragments::Tiles registers = fragments.allocate();
+    Side made{.copy = std::move(copy), .fragments = std::move(fragments), .registers = std::move(registers)};
+    if (!operand.scaled()) return made;
     const int block = static_cast<int>(operand.format.block);
     const Reg count = k_.div(k_.add(in_["k"], block - 1), block);
-    ScaleLoads loads(
-        k_, mma_, is_a ? "SA" : "SB", operand, {.rows = part, .groups = c_.tile_k / block},
-        {.pointer = own(is_a ? "scale_a" : "scale_b", std::uint64_t{operand.extent} * operand.scales()),
-         .extent = extent,
-         .count = count,
-         .origin = k_.add(origin, warp_origin),
-         .lane = lane_});
-    return {std::move(copy), std::move(fragments), std::move(registers), std::move(loads)};
+    made.loads.emplace(
+        k_, mma_, is_a ? "SA" : "SB", operand, ScaleShape{.rows = part, .groups = c_.tile_k / block},
+        ScaleInputs{
+            .pointer = own(is_a ? "scale_a" : "scale_b", std::uint64_t{operand.extent} * operand.scales()),
+            .extent = extent,
+            .count = count,
+            .origin = k_.add(origin, warp_origin),
+            .lane = lane_});
+    return made;
   }
 
   static bool asynchronous(const Side& a, const Side& b) {
@@ -145,15 +149,19 @@ class Generator {
     accumulators_ = products_.zeros();
     fill_stages(a, b);
     const Reg column = k_.mov(u32, 0);
-    for (Side* side : {&a, &b}) side->scales = side->loads.load(column);
+    for (Side* side : {&a, &b})
+      if (side->loads) side->scales = side->loads->load(column);
     const Reg reading = k_.mov(u32, 0), writing = k_.mov(u32, (c_.stages - 1) * stage_.pitch());
     k_.for_(k_.mov(u32, 0), in_["k"], c_.tile_k, [&](Reg) {
       if (asynchronous(a, b)) k_.cp_async_wait(c_.stages - 2);
       k_.barrier();  // the stage has arrived for all threads, and nobody reads the one that is written next
       a.copy.issue(writing);
       b.copy.issue(writing);
-      k_.set(column, k_.add(column, a.loads.groups()));
-      const std::vector<Reg> next_a = a.loads.load(column), next_b = b.loads.load(column);
+      std::vector<Reg> next_a, next_b;
+      if (a.loads) {
+        k_.set(column, k_.add(column, a.loads->groups()));
+        next_a = a.loads->load(column), next_b = b.loads->load(column);
+      }
       multiply_stage(a, b, reading);
       finish_copies(a, b);
       for (std::size_t i = 0; i < next_a.size(); ++i) k_.set(a.scales[i], next_a[i]);
@@ -178,12 +186,13 @@ class Generator {
 
   // The byte selector chooses the first scale of this k-step among the four of a register.
   void multiply_step(const Side& a, const Side& b, int step) {
+    if (!a.loads) return products_.multiply(a.registers, b.registers, accumulators_);
     const int group = step * mma_depth(p_) / static_cast<int>(p_.a.format.block);
     const int byte = group % ScaleLoads::kPerRegister;
     for (std::size_t i = 0; i < a.registers.size(); ++i)
       for (std::size_t j = 0; j < b.registers.size(); ++j) {
         const std::vector<Reg>& d = accumulators_[i][j];
-        const Reg scale_a = a.scales[a.loads.index(i, group)], scale_b = b.scales[b.loads.index(j, group)];
+        const Reg scale_a = a.scales[a.loads->index(i, group)], scale_b = b.scales[b.loads->index(j, group)];
         k_.emit(mma_, d, a.registers[i], b.registers[j], d, scale_a, byte, 0, scale_b, byte, 0);
       }
   }
@@ -205,6 +214,9 @@ class Generator {
 int mma_depth(const Problem& p) { return p.a.tile_bits() == 4 ? 64 : 32; }
 
 std::string mma_opcode(const Problem& p) {
+  if (!p.a.scaled())
+    return fmt::format("mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f32.{}.{}.f32",
+                       p.a.format.element.name, p.b.format.element.name);
   const std::string_view kind = p.a.tile_bits() == 8        ? "mxf8f6f4"
                                 : p.a.format.scale == ue8m0 ? "mxf4"
                                                             : "mxf4nvf4";

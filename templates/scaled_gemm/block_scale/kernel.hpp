@@ -7,7 +7,8 @@
 #include "ptxloom/template.hpp"
 #include "scaled_gemm/config.hpp"
 
-// The strategy block_scale: mma.sync with .block_scale multiplies the codes and applies the scales.
+// The strategy block_scale: mma.sync with .block_scale multiplies the codes and applies the scales. And
+// f8f6f4: without scales of blocks mma.sync with kind::f8f6f4 multiplies the codes.
 namespace ptxloom::scaled_gemm::block_scale {
 
 /// The opcode of the instruction, and the elements of k that it multiplies.

@@ -25,7 +25,9 @@ std::uint64_t shared_bytes(const Problem& p, const Config& c) {
          static_cast<std::uint64_t>(c.tile_k) / 8;
 }
 
-int groups(const Problem& p, const Config& c) { return c.tile_k / static_cast<int>(p.a.format.block); }
+int groups(const Problem& p, const Config& c) {
+  return p.a.scaled() ? c.tile_k / static_cast<int>(p.a.format.block) : 0;
+}
 
 // The fragments of a k-step have as many bits for all formats.
 int estimated_registers(const Problem& p, const Config& c) {
@@ -67,13 +69,11 @@ std::vector<Rule> own_rules() {
            }}};
 }
 
-std::vector<Rule> rules() { return join_rules({warp_tile_rules("block_scale"), own_rules()}); }
-
 tune::Demand demand_of(const Target&, const Problem& p, const Config& c) {
   const double k_blocks = double(tile_grid(p, c)) * double(parts_of(p.k, c.tile_k));
   const double a = double(c.tile_m) * c.tile_k * p.a.tile_bits() / 8;  // bytes of a k-block
   const double b = double(c.tile_n) * c.tile_k * p.b.tile_bits() / 8;
-  const double scales = double(c.tile_m + c.tile_n) * groups(p, c) * p.a.format.scale.bits / 8;
+  const double scales = double(c.tile_m + c.tile_n) * groups(p, c) * p.a.format.scale.whole_bytes();
   return {.threads = tile_threads(c),
           .registers = estimated_registers(p, c),
           .shared_bytes = shared_bytes(p, c),
@@ -94,19 +94,33 @@ std::vector<double> order_of(const tune::CostModel& model, const Target& target,
   return {model.us(demand_of(target, p, c)), double(-c.stages), double(c.tile_k)};
 }
 
-bool serves(const Problem& p) { return !p.b.shuffled && p.a.format.scale == p.b.format.scale; }
+bool serves_blocks(const Problem& p) { return p.a.scaled() && p.a.format.scale == p.b.format.scale; }
+bool serves_plain(const Problem& p) { return !p.b.shuffled && !p.a.scaled(); }
+
+Strategy named(const std::string& name, bool (*serves)(const Problem&)) {
+  return {.kernels = {.name = name,
+                      .rules = join_rules({warp_tile_rules(name), own_rules()}),
+                      .order = order_of,
+                      .demand = demand_of,
+                      .emit = emit_kernel},
+          .serves = serves,
+          .opcode = mma_opcode};
+}
 
 }  // namespace
 
 const Strategy& strategy() {
-  static const Strategy instance{.kernels = {.name = "block_scale",
-                                             .rules = rules(),
-                                             .order = order_of,
-                                             .demand = demand_of,
-                                             .emit = emit_kernel},
-                                 .serves = serves,
-                                 .opcode = mma_opcode};
+  static const Strategy instance = named("block_scale", serves_blocks);
   return instance;
 }
 
 }  // namespace ptxloom::scaled_gemm::block_scale
+
+namespace ptxloom::scaled_gemm::f8f6f4 {
+
+const Strategy& strategy() {
+  static const Strategy instance = block_scale::named("f8f6f4", block_scale::serves_plain);
+  return instance;
+}
+
+}  // namespace ptxloom::scaled_gemm::f8f6f4

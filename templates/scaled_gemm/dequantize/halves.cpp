@@ -38,15 +38,16 @@ Halves::Halves(KernelBuilder& k, const Operand& operand, const HalvesShape& shap
   if (all < shape.threads) inside_ = k.lt(in.thread, all);
   const Reg row = k.div(in.thread, of_row), chunk = k.rem(in.thread, of_row);
   row_ = k.add(in.origin, row);
-  column_ = k.div(k.mul(chunk, kChunk), static_cast<int>(operand.format.block));
+  if (operand.scaled()) column_ = k.div(k.mul(chunk, kChunk), static_cast<int>(operand.format.block));
   from_ = k.add(in.packed, packed_.address(k, row, k.mul(chunk, chunk_bytes(operand))));
   to_ = k.add(in.halves, halves_.address(k, row, k.mul(chunk, kChunk * bf16.bytes())));
-  for (int i = 0; i < chunks_; ++i) scales_.push_back(k.reg(u32));
+  for (int i = 0; operand.scaled() && i < chunks_; ++i) scales_.push_back(k.reg(u32));
 }
 
 // Groups behind the last one have the smallest scale, and rows behind the last one its scales. Neither
 // reaches D.
 void Halves::load_scales() {
+  if (!operand_.scaled()) return;
   const Reg exists = k_.lt(column_, in_.count), last = k_.sub(in_.extent, 1);
   for (int i = 0; i < chunks_; ++i) {
     const Reg row = k_.min(k_.add(row_, i * row_step_), last);
@@ -71,14 +72,17 @@ void Halves::convert_chunk(int number, Reg packed) {
   const std::vector<Reg> words = k_.regs(b32, chunk_bytes(operand_) / 4);
   const std::string opcode = words.size() == 2 ? "ld.shared.v2.b32" : "ld.shared.v4.b32";
   k_.emit(opcode, words, packed_.at(k_, packed, number * row_step_, 0));
-  const Reg own = scale(scales_[static_cast<std::size_t>(number)]);
-  const std::vector<Reg> values =
+  std::vector<Reg> values =
       kit::widen_values(k_, operand_.format.element, kChunk,
                         std::span(words).first(static_cast<std::size_t>(chunk_words(operand_))));
+  if (operand_.scaled()) {
+    const Reg own = scale(scales_[static_cast<std::size_t>(number)]);
+    for (Reg& value : values) value = k_.mul(value, own);
+  }
   std::vector<Reg> pairs;
   for (std::size_t i = 0; i < values.size(); i += 2) {
     pairs.push_back(k_.reg(b32));
-    k_.emit("cvt.rn.bf16x2.f32", pairs.back(), k_.mul(values[i + 1], own), k_.mul(values[i], own));
+    k_.emit("cvt.rn.bf16x2.f32", pairs.back(), values[i + 1], values[i]);
   }
   for (std::size_t i = 0; i < pairs.size(); i += 4)
     k_.emit("st.shared.v4.b32", halves_.at(k_, to_, number * row_step_, static_cast<int>(4 * i)),

@@ -9,8 +9,8 @@
 
 // A tile of A or B on its way from elements with scales to bf16, both in shared memory. A chunk is 16
 // elements of a row, which have a scale in common: 16 bytes or, of 4 bits, 8, and 32 of bf16. Each becomes
-// f32, is multiplied by its scale in f32, and rounded to bf16. The scales of the next k-block are loaded
-// while one is multiplied.
+// f32, is multiplied by its scale in f32, if there is one, and rounded to bf16. The scales of the next
+// k-block are loaded while one is multiplied.
 namespace ptxloom::scaled_gemm::dequantize {
 
 inline constexpr int kChunk = 16;  ///< elements

@@ -99,15 +99,16 @@ class Generator {
                         .k = k_.div(in_["k"], stored),
                         .shared = packed,
                         .thread = thread_});
-    Halves converted(
-        k_, operand, {.rows = rows, .depth = c_.tile_k, .threads = tile_threads(c_)},
-        {.scales = own(is_a ? "scale_a" : "scale_b", std::uint64_t{operand.extent} * operand.scales()),
-         .extent = extent,
-         .count = k_.mov(u32, operand.scales()),
-         .origin = origin,
-         .packed = packed,
-         .halves = halves,
-         .thread = thread_});
+    Halves converted(k_, operand, {.rows = rows, .depth = c_.tile_k, .threads = tile_threads(c_)},
+                     {.scales = operand.scaled() ? own(is_a ? "scale_a" : "scale_b",
+                                                       std::uint64_t{operand.extent} * operand.scales())
+                                                 : Reg{},
+                      .extent = extent,
+                      .count = k_.mov(u32, operand.scaled() ? operand.scales() : 0),
+                      .origin = origin,
+                      .packed = packed,
+                      .halves = halves,
+                      .thread = thread_});
     kit::Fragments fragments(
         k_,
         {.mma = mma_, .operand = is_a ? "A" : "B", .type = bf16, .extent = is_a ? warp_m(c_) : warp_n(c_)},

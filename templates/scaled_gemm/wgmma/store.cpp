@@ -106,13 +106,13 @@ void Store::await_buffer() {
 void Store::write_box(const std::vector<Reg>& sums, const Results& results, const Place& own, int box,
                       Reg buffer) {
   const std::vector<kit::AccumulatorPlace> places = kit::accumulator_places(mma_);
-  std::map<int, ResultRow> rows;             // by column of the product
-  std::map<int, std::optional<Reg>> biases;  // by row of the product
+  std::map<int, ResultRow> rows;           // by column of the product
+  std::map<int, ResultColumn> of_columns;  // by row of the product
   const auto scaled = [&](std::size_t i, const ResultRow& of_row) {
     const int row = places.at(i).row;
-    const auto [bias, fresh] = biases.try_emplace(row);
-    if (fresh && p_.bias) bias->second = results.bias(k_.add(own.column, row));
-    return results.scaled(sums.at(i), of_row, bias->second);
+    const auto [column, fresh] = of_columns.try_emplace(row);
+    if (fresh && p_.bias) column->second = results.column(k_.add(own.column, row));
+    return results.scaled(sums.at(i), of_row, column->second);
   };
   const auto result = [&](std::size_t i) {
     const auto [place, fresh] = rows.try_emplace(places.at(i).column);
