@@ -110,16 +110,24 @@ void check_epilogue(const Settings& words) {
                 "swiglu has an activation of its own, which C is added after: leave it out");
 }
 
+/// Which values of a parameter go with the other's value, as "a, b, c".
+std::string served(const ParameterSpace& space, std::string_view name, const auto& goes) {
+  const auto& parameter = *std::ranges::find(space.problem(), name, &TemplateParameter::name);
+  std::string all;
+  for (const std::string& value : parameter.values)
+    if (goes(format_named(value))) all += (all.empty() ? "" : ", ") + value;
+  return all;
+}
+
 void check_formats(const ParameterSpace& space, const Settings& words) {
   const Format a = format_named(words.at("format_a")), b = format_named(words.at("format_b"));
   if (multiplies(a, b)) return;
-  const auto& of_b = *std::ranges::find(space.problem(), "format_b", &TemplateParameter::name);
-  std::string served;
-  for (const std::string& name : of_b.values)
-    if (multiplies(a, format_named(name))) served += (served.empty() ? "" : ", ") + name;
+  const std::string of_a = served(space, "format_a", [&](const Format& one) { return multiplies(one, b); });
   throw Error(ErrorKind::usage, "bad-value",
               fmt::format("scaled_gemm: format_b={} cannot be used with format_a={}", b.name, a.name),
-              fmt::format("with format_a={} give format_b one of {}", a.name, served));
+              fmt::format("with format_a={} give format_b one of {}{}", a.name,
+                          served(space, "format_b", [&](const Format& one) { return multiplies(a, one); }),
+                          of_a.empty() ? "" : fmt::format("; or format_a one of {}", of_a)));
 }
 
 /// Of plain floats `group` says what scales are of.
