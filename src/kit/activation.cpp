@@ -1,10 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ptxloom/kit/activation.hpp"
 
+#include <array>
 #include <numbers>
+#include <utility>
 
 namespace ptxloom::kit {
 namespace {
+
+constexpr std::array<std::pair<std::string_view, Activation>, 5> kNames = {
+    {{"none", Activation::none},
+     {"relu", Activation::relu},
+     {"gelu", Activation::gelu},
+     {"gelu_tanh", Activation::gelu_tanh},
+     {"silu", Activation::silu}}};
 
 constexpr auto kLog2E = static_cast<float>(std::numbers::log2e);
 
@@ -22,6 +31,18 @@ Reg over_one_plus_exp2(KernelBuilder& k, Reg exponent) {
 }
 
 }  // namespace
+
+std::optional<Activation> find_activation(std::string_view name) {
+  for (const auto& [known, activation] : kNames)
+    if (known == name) return activation;
+  return std::nullopt;
+}
+
+std::string_view name(Activation activation) {
+  for (const auto& [known, one] : kNames)
+    if (one == activation) return known;
+  return {};
+}
 
 Reg relu(KernelBuilder& k, Reg x) { return k.select(k.lt(x, 0.0F), 0.0F, x); }  // max would turn NaN into 0
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <vector>
 
 #include "ptxloom/error.hpp"
 
@@ -13,17 +14,28 @@ namespace ptxloom::kit {
 namespace {
 
 constexpr std::uint64_t kRows = WeightLayout::kTileRows, kWordBytes = 4;
-constexpr std::uint64_t kElementBits = 4;  // of narrow elements
-constexpr int kWordElements = 8;
+constexpr std::uint64_t kTileThreads = 128;
+constexpr int kMostUnitWords = 3;             // of a unit of 6-bit elements
+constexpr int kWordElements = 8, kPairs = 4;  // of 4 bits in a word, and their pairs
 
-/// [register][bit of an element]: bit of a half word.
-using Bits = std::array<std::array<int, kElementBits>, 4>;
+/// [pair][bit of an element]: bit of a half word.
+using Bits = std::array<std::array<int, kPairs>, kPairs>;
 constexpr Bits kInteger = {{{0, 1, 2, 3}, {4, 5, 6, 7}, {8, 9, 10, 11}, {12, 13, 14, 15}}};
 constexpr Bits kFloat = {{{6, 7, 8, 15}, {3, 4, 5, 12}, {0, 1, 2, 13}, {9, 10, 11, 14}}};
 
+/// Of 6 bits a unit of three words has eight pairs: each word has two whole ones, of which the first is in
+/// place, and four bits of the others.
+int bit_of_six(int pair, int bit) {
+  constexpr int kWhole = 6, kSign = 5, kLowBits = 4;
+  const int word = pair / 2, other = pair - kWhole;
+  if (pair < kWhole && pair % 2 == 0) return 32 * word + (bit == kSign ? 15 : 4 + bit);
+  if (pair < kWhole) return 32 * word + (bit == kSign ? 14 : 9 + bit);
+  return bit < kLowBits ? 32 * other + bit : 32 * 2 + 2 * other + bit - kLowBits;
+}
+
 std::uint64_t units_in(std::uint64_t extent, std::uint64_t size) { return (extent + size - 1) / size; }
 
-/// Where the bits of an element are: the byte at which their word begins, and the element's number in it.
+/// Where the bits of an element are: the byte at which their unit begins, and the element's number in it.
 struct Place {
   std::uint64_t word;
   int index;
@@ -55,21 +67,45 @@ Place place_of(const WeightLayout& layout, std::uint64_t row, std::uint64_t k) {
                                            : place_beside_halves(row, in_tile);
   const std::uint64_t lane = beside_bytes ? k % 16 / 4 : k % 8 / 2;
   const std::uint64_t thread = row % kRows / 16 * 32 + row % 8 * 4 + lane;
-  place.word = (row / kRows * layout.depth_tiles() + k / depth) * WeightLayout::kTileBytes +
-               thread * WeightLayout::kThreadBytes + place.word * kWordBytes;
+  if (layout.element().bits == 6) {  // two of these words become a unit of three
+    place.index += static_cast<int>(place.word % 2) * kWordElements;
+    place.word = place.word / 2 * static_cast<std::uint64_t>(layout.unit_words());
+  }
+  place.word = (row / kRows * layout.depth_tiles() + k / depth) * layout.tile_bytes() +
+               thread * static_cast<std::uint64_t>(layout.thread_bytes()) + place.word * kWordBytes;
   return place;
 }
 
-/// [element of a word][code]: the bits of the word.
-using Spread = std::array<std::array<unsigned, 16>, kWordElements>;
+/// For each element of a unit, and each of its codes: the words of the unit.
+class Spread {
+ public:
+  using Words = std::array<std::uint32_t, kMostUnitWords>;
 
-Spread spread_of(const WeightLayout& layout) {
-  Spread spread{};
-  for (int index = 0; index < kWordElements; ++index)
-    for (unsigned code = 0; code < 16; ++code)
-      for (int bit = 0; bit < 4; ++bit)
-        spread[static_cast<std::size_t>(index)][code] |= (code >> bit & 1U) << layout.bit_of_word(index, bit);
-  return spread;
+  explicit Spread(const WeightLayout& layout) : codes_(std::size_t{1} << layout.element().bits) {
+    words_.resize(static_cast<std::size_t>(layout.unit_elements()) * codes_);
+    for (std::size_t i = 0; i < words_.size(); ++i)
+      for (int bit = 0; bit < layout.element().bits; ++bit) {
+        const int place = layout.bit_of_word(static_cast<int>(i / codes_), bit);
+        words_[i][static_cast<std::size_t>(place / 32)] |= static_cast<std::uint32_t>(i % codes_ >> bit & 1U)
+                                                           << place % 32;
+      }
+  }
+  const Words& words(int index, std::uint64_t code) const {
+    return words_[static_cast<std::size_t>(index) * codes_ + code];
+  }
+
+ private:
+  std::size_t codes_;
+  std::vector<Words> words_;
+};
+
+/// Element number `index` of densely packed ones of up to 8 bits.
+std::uint64_t dense_code(std::span<const std::byte> plain, std::uint64_t index, int bits) {
+  const std::uint64_t first = index * static_cast<std::uint64_t>(bits), byte = first / 8;
+  std::uint64_t window = std::to_integer<std::uint64_t>(plain[byte]);
+  if (first % 8 + static_cast<std::uint64_t>(bits) > 8)
+    window |= std::to_integer<std::uint64_t>(plain[byte + 1]) << 8;
+  return window >> first % 8 & ((std::uint64_t{1} << bits) - 1);
 }
 
 void require_size(std::uint64_t have, std::uint64_t need, const char* what) {
@@ -96,19 +132,22 @@ void shuffle_bytes(const WeightLayout& layout, std::span<const std::byte> plain,
 
 }  // namespace
 
+bool WeightLayout::has(Type element, Type activations) {
+  const bool halves = activations == bf16 || activations == f16;
+  const bool floats = halves || activations == e4m3 || activations == e5m2;
+  if (element == s8 || element == e4m3 || element == e5m2) return halves;
+  if (element == e2m1 || element == e2m3 || element == e3m2) return floats;
+  return (element == s4 || element == u4) && (floats || activations == s8);
+}
+
 WeightLayout::WeightLayout(Type element, std::uint64_t rows, std::uint64_t depth, Type activations)
     : element_(element), rows_(rows), depth_(depth), activations_(activations) {
-  const bool integers = element == s4 || element == u4, halves = activations == bf16 || activations == f16;
-  const bool bytes = element == s8 || element == e4m3 || element == e5m2;
-  const bool floats = halves || activations == e4m3 || activations == e5m2;
-  const bool known =
-      (bytes && halves) || (element == e2m1 && floats) || (integers && (floats || activations == s8));
-  if (!known || rows == 0 || depth == 0)
+  if (!has(element, activations) || rows == 0 || depth == 0)
     throw Error(ErrorKind::usage, "bad-weights",
                 fmt::format("a weight layout of {} x {} elements of {} beside {}", rows, depth, element.name,
                             activations.name),
-                "it is for s4, u4 and e2m1, with at least one element, beside bf16, f16, e4m3 and e5m2, for "
-                "s4 and u4 beside s8, and for s8, e4m3 and e5m2 beside bf16 and f16");
+                "it is for s4, u4, e2m1, e2m3 and e3m2, with at least one element, beside bf16, f16, e4m3 "
+                "and e5m2, for s4 and u4 beside s8, and for s8, e4m3 and e5m2 beside bf16 and f16");
 }
 
 std::uint64_t WeightLayout::row_tiles() const { return units_in(rows_, kRows); }
@@ -119,15 +158,27 @@ std::uint64_t WeightLayout::depth_tiles() const {
   return filled_depth() / static_cast<std::uint64_t>(tile_depth());
 }
 
-std::uint64_t WeightLayout::bytes() const { return row_tiles() * depth_tiles() * kTileBytes; }
+std::uint64_t WeightLayout::tile_bytes() const {
+  return kTileThreads * static_cast<std::uint64_t>(thread_bytes());
+}
+
+std::uint64_t WeightLayout::bytes() const { return row_tiles() * depth_tiles() * tile_bytes(); }
+
+bool WeightLayout::in_pairs() const {
+  return activations_.bits == 16 || element_.bits == 6 || (element_ == u4 && activations_ != s8);
+}
 
 int WeightLayout::bit_of_word(int index, int bit) const {
   if (element_.bits == 8) return 8 * index + bit;
-  if (activations_.bits == 16) {
+  const int reg = index % kWordElements / 4, number = index % 4;
+  if (in_pairs()) {
+    const bool beside_bytes = activations_.bits == 8;
+    const int pair = index / kWordElements * kPairs + (beside_bytes ? 2 * reg + number / 2 : number);
+    const int half = beside_bytes ? number % 2 : reg;
+    if (element_.bits == 6) return 16 * half + bit_of_six(pair, bit);
     const Bits& bits = element_ == e2m1 ? kFloat : kInteger;
-    return index / 4 * 16 + bits.at(static_cast<std::size_t>(index % 4)).at(static_cast<std::size_t>(bit));
+    return 16 * half + bits.at(static_cast<std::size_t>(pair)).at(static_cast<std::size_t>(bit));
   }
-  const int reg = index / 4, number = index % 4;
   if (activations_ == s8) return 8 * number + 4 * reg + bit;
   if (element_ == e2m1 && bit == 3) return 8 * number + (reg == 0 ? 7 : 3);  // the sign
   return 16 * reg + 4 * number + bit;
@@ -156,16 +207,15 @@ void shuffle_weights(const WeightLayout& layout, std::span<const std::byte> plai
   require_size(shuffled.size(), layout.bytes(), "shuffled weights");
   std::ranges::fill(shuffled.first(layout.bytes()), std::byte{0});
   if (layout.element().bits == 8) return shuffle_bytes(layout, plain, pitch, shuffled);
-  const Spread spread = spread_of(layout);
+  const Spread spread(layout);
+  const std::size_t unit_bytes = kWordBytes * static_cast<std::size_t>(layout.unit_words());
   for (std::uint64_t row = 0; row < layout.rows(); ++row)
     for (std::uint64_t k = 0; k < layout.depth(); ++k) {
-      const std::uint64_t element = row * pitch + k;
-      const unsigned code =
-          std::to_integer<unsigned>(plain[element / 2]) >> (element % 2 * kElementBits) & 15U;
       const Place place = place_of(layout, row, k);
-      const unsigned bits = spread[static_cast<std::size_t>(place.index)][code];
-      for (std::size_t byte = 0; byte < kWordBytes; ++byte)
-        shuffled[place.word + byte] |= std::byte(bits >> 8 * byte & 0xffU);
+      const Spread::Words& words =
+          spread.words(place.index, dense_code(plain, row * pitch + k, layout.element().bits));
+      for (std::size_t byte = 0; byte < unit_bytes; ++byte)
+        shuffled[place.word + byte] |= std::byte(words[byte / kWordBytes] >> 8 * (byte % kWordBytes) & 0xffU);
     }
 }
 

@@ -2,24 +2,26 @@
 #include "scaled_gemm/byte_dequantiser.hpp"
 
 #include <algorithm>
+#include <cmath>
 
+#include "ptxloom/kit/scaled_format.hpp"
 #include "scaled_gemm/halves.hpp"
+#include "scaled_gemm/wide_dequantiser.hpp"
 
 namespace ptxloom::scaled_gemm {
 namespace {
 
 constexpr int kMostRun = 128;  // elements of k
 constexpr int kTableRows = 20,
-              kTableRowBytes = 8;    // of the table: 2^-19 of the largest magnitude is rounded to 0
-constexpr float kFirstRow = 0x1p6F;  // what the first row has been multiplied by
-constexpr int kOrAnd = 0xf8;         // lop3: a | (b & c)
+              kTableRowBytes = 8;  // of the table: 2^-19 of the largest magnitude is rounded to 0
+constexpr int kOrAnd = 0xf8;       // lop3: a | (b & c)
 constexpr std::uint32_t kByteSigns = 0x8080'8080;  // of four e4m3
 constexpr std::uint32_t kSignsOfIntegers = 0x8888'8888, kMagnitudeCodes = 0x7777'7777;
 constexpr std::uint32_t kSignsWithCarries = 0x7f7f'7f80;
 constexpr std::uint32_t kLeastFloat = 0x0040'0000;  // 2^-127 in f32, the scale of code 0
 constexpr int kMantissaBits = 23;
 
-constexpr std::uint32_t kHighHalves = 0xf0f0'f0f0;  // of bytes
+constexpr std::uint32_t kHighHalves = 0xf0f0'f0f0, kLowHalves = 0x0f0f'0f0f;  // of bytes
 constexpr float kSixteenth = 0x1p-4F;
 /// The bits of 1.5 * 2^23: an integer of 23 bits added to them is added to the number.
 constexpr std::int64_t kIntegerBits = 0x4b40'0000;
@@ -28,6 +30,19 @@ constexpr float kIntegerBase = 0x1.8p23F;
 /// Entries of integers: e4m3 of 0 to 7 with a sign, and of -8 to -1 less 0x7f.
 constexpr std::array<std::uint32_t, 2> kPositive = {0xc4c0'b880, 0xcecc'cac8};
 constexpr std::array<std::uint32_t, 2> kNegative = {0x4b4d'4f51, 0x3941'4549};
+
+/// High bytes of f16: an eighth of 0, 0.5, 1, 1.5, 2, 3, 4 and 6. Times a ue4m3 they are below 448.
+constexpr std::array<std::uint32_t, 2> kEighths = {0x3230'2c00, 0x3a38'3634};
+constexpr float kEight = 8;
+
+/// f16: 2^15 as an exponent, the least normal one's distance from it, and the lowest bit of an exponent.
+constexpr int kLargestPower = 15, kMostApart = 29, kPowerBit = 10;
+
+/// The power of two that elements can be multiplied by so that e4m3 has them, as an exponent.
+int first_power(const Problem& p) {
+  return std::ilogb(kit::find_scaled_format("e4m3")->largest /
+                    kit::find_scaled_format(p.b.format.name)->largest);
+}
 
 }  // namespace
 
@@ -45,7 +60,8 @@ void promote(KernelBuilder& k, Reg sum, Reg accumulator, Reg factor) {
 }
 
 int ByteDequantiser::table_bytes(const Problem& p) {
-  return p.row_scales() && !p.b.integers() ? kTableRows * kTableRowBytes : 0;
+  const bool mxfp4 = p.b.format.element == e2m1 && p.b.format.scale == ue8m0;
+  return p.row_scales() && mxfp4 ? kTableRows * kTableRowBytes : 0;
 }
 
 void ByteDequantiser::fill_table(KernelBuilder& k, const Problem& p, Reg table, Reg thread) {
@@ -53,7 +69,7 @@ void ByteDequantiser::fill_table(KernelBuilder& k, const Problem& p, Reg table, 
   k.if_(k.lt(thread, kTableRows), [&] {
     // 2^-row, by its exponent.
     const Reg power = KernelBuilder::as(f32, k.shl(k.sub(k.mov(u32, 127), thread), kMantissaBits));
-    const Reg scale = k.mul(power, kFirstRow);
+    const Reg scale = k.mul(power, std::ldexp(1.0F, first_power(p)));
     std::vector<Reg> pairs;
     for (const auto& [low, high] : {std::pair{0.0F, 0.5F}, {1.0F, 1.5F}, {2.0F, 3.0F}, {4.0F, 6.0F}}) {
       pairs.push_back(k.reg(b16));
@@ -67,15 +83,28 @@ void ByteDequantiser::fill_table(KernelBuilder& k, const Problem& p, Reg table, 
 ByteDequantiser::ByteDequantiser(KernelBuilder& k, const Problem& p, Reg table)
     : k_(k), p_(p), table_(table), zero_(k.mov(b32, 0)) {
   if (p.a.format.element == s8) return;
-  if (!p.b.integers()) last_ = k.mov(b32, both_halves(kTableRows - 1));
-  for (std::size_t i = 0; p.b.integers() && i < 2; ++i) {
-    positive_[i] = k.mov(b32, static_cast<std::int64_t>(kPositive[i]));
-    negative_[i] = k.mov(b32, static_cast<std::int64_t>(kNegative[i]));
+  const auto constants = [&](const std::array<std::uint32_t, 2>& words) {
+    return std::array{k.mov(b32, std::int64_t{words[0]}), k.mov(b32, std::int64_t{words[1]})};
+  };
+  if (p.b.weights().in_pairs()) {
+    pairs_.emplace(k, p, f16, p.b.integers() ? 0 : kLargestPower - first_power(p));
+  } else if (p.b.integers()) {
+    positive_ = constants(kPositive);
+    negative_ = constants(kNegative);
+  } else if (p.b.format.scale == ue4m3) {
+    scales_.emplace(k, p, f16, 0);
+    magnitudes_ = constants(kEighths);
   }
 }
 
 ByteDequantiser::Run ByteDequantiser::run_of(std::span<const Reg> scales) {
   if (p_.b.integers()) return integer_run(scales);
+  if (p_.b.format.scale == ue8m0) return float_run(scales);
+  const Reg eight = k_.mov(f32, kEight);
+  return {.factor = {eight, eight}};
+}
+
+ByteDequantiser::Run ByteDequantiser::float_run(std::span<const Reg> scales) {
   Run run;
   for (const Reg& one : scales) {
     const Reg halves = k_.op("prmt.b32", one, zero_, kBytesToHalves);
@@ -87,30 +116,40 @@ ByteDequantiser::Run ByteDequantiser::run_of(std::span<const Reg> scales) {
     const Reg bits = k_.max(KernelBuilder::as(u32, exponents[i]), std::int64_t{kLeastFloat});
     const Reg power = KernelBuilder::as(f32, bits);
     const Reg number = k_.fma(power, 0.0F, power);  // 255 would be infinity, and is NaN
-    run.factor[i] = k_.mul(number, 1 / kFirstRow);
+    run.factor[i] = k_.mul(number, std::ldexp(1.0F, -first_power(p_)));
   }
   return run;
 }
 
 // A bf16 is the high half of an f32.
 ByteDequantiser::Run ByteDequantiser::integer_run(std::span<const Reg> scales) {
-  const Reg& both = scales.front();
-  const std::array bits = p_.b.wide_scales()
-                              ? std::array{scales[0], scales[1]}
-                              : std::array{k_.shl(both, 16), k_.and_(both, std::int64_t{0xffff'0000})};
-  Run run{.factor = {KernelBuilder::as(f32, bits[0]), KernelBuilder::as(f32, bits[1])}};
-  if (p_.a.format.element == s8)
+  Run run{.factor = scales_in_f32(k_, p_.b.format.scale, scales)};
+  if (p_.a.format.element == s8 && !p_.b.zero_points())
     for (Reg& factor : run.factor) factor = k_.mul(factor, kSixteenth);
   return run;
 }
 
-ByteDequantiser::Tables ByteDequantiser::tables_of(const Run& run, Reg scales) {
-  Tables tables;
-  if (p_.b.integers()) return tables;
+ByteDequantiser::Group ByteDequantiser::group_of(const Run& run, Reg scales, Reg zeros) {
+  if (p_.b.zero_points()) return {.offset = pairs_ ? pairs_->offsets(zeros) : zero_bytes(zeros)};
+  if (p_.b.integers()) return {};
+  if (scales_) return {.scale = scales_->of_e4m3(scales)};
   const Reg halves = k_.op("prmt.b32", scales, zero_, kBytesToHalves);
   // No half is less than the one it is subtracted from, so nothing is borrowed.
   const Reg apart = k_.sub(KernelBuilder::as(u32, run.largest), KernelBuilder::as(u32, halves));
-  const Reg rows = KernelBuilder::as(u32, smaller_halves(k_, apart, last_));
+  if (pairs_) return {.scale = powers_of_two(apart)};
+  return {.tables = tables_of(apart)};
+}
+
+/// Of each row, in the four bytes of a register.
+std::array<Reg, 2> ByteDequantiser::zero_bytes(Reg zeros) {
+  const Reg points = k_.and_(zeros, std::int64_t{kZeroPointMask << 8 | kZeroPointMask});
+  return {k_.op("prmt.b32", points, zero_, 0x0000), k_.op("prmt.b32", points, zero_, 0x1111)};
+}
+
+std::array<std::array<Reg, 2>, 2> ByteDequantiser::tables_of(Reg apart) {
+  std::array<std::array<Reg, 2>, 2> tables;
+  const Reg rows =
+      KernelBuilder::as(u32, smaller_halves(k_, apart, k_.mov(b32, both_halves(kTableRows - 1))));
   const std::array of_rows{k_.and_(rows, 0xffff), k_.shr(rows, 16)};
   for (std::size_t i = 0; i < 2; ++i) {
     tables[i] = {k_.reg(b32), k_.reg(b32)};
@@ -120,14 +159,33 @@ ByteDequantiser::Tables ByteDequantiser::tables_of(const Run& run, Reg scales) {
   return tables;
 }
 
-void ByteDequantiser::make(Reg word, const Tables& tables, std::span<const Reg> into) {
-  if (p_.a.format.element == s8) return bytes(word, into);
-  p_.b.integers() ? integers(word, into) : floats(word, tables, into);
+/// 2^(15 - d) in f16, for both rows.
+std::array<Reg, 2> ByteDequantiser::powers_of_two(Reg apart) {
+  const Reg least = smaller_halves(k_, apart, k_.mov(b32, both_halves(kMostApart)));
+  const Reg exponents = k_.sub(k_.mov(u32, both_halves(kMostApart + 1)), KernelBuilder::as(u32, least));
+  const Reg powers = k_.shl(exponents, kPowerBit);
+  return {k_.op("prmt.b32", powers, powers, 0x1010), k_.op("prmt.b32", powers, powers, 0x3232)};
 }
 
-void ByteDequantiser::bytes(Reg word, std::span<const Reg> into) {
-  for (std::size_t i = 0; i < 2; ++i)
-    k_.emit("and.b32", into[i], i == 0 ? k_.shl(word, 4) : word, std::int64_t{kHighHalves});
+void ByteDequantiser::make(std::span<const Reg> unit, int number, const Group& group,
+                           std::span<const Reg> into) {
+  if (p_.a.format.element == s8) return bytes(unit.front(), group, into);
+  if (pairs_) return pairs(unit, number, group, into);
+  if (scales_) return scaled_floats(unit.front(), group, into);
+  p_.b.integers() ? integers(unit.front(), into) : floats(unit.front(), group, into);
+}
+
+void ByteDequantiser::bytes(Reg word, const Group& group, std::span<const Reg> into) {
+  for (std::size_t i = 0; i < 2; ++i) {
+    if (!p_.b.zero_points()) {
+      k_.emit("and.b32", into[i], i == 0 ? k_.shl(word, 4) : word, std::int64_t{kHighHalves});
+      continue;
+    }
+    const Reg codes = k_.and_(i == 0 ? word : k_.shr(word, 4), std::int64_t{kLowHalves});
+    const Reg lent = KernelBuilder::as(u32, k_.or_(codes, std::int64_t{kByteSigns}));
+    k_.emit("xor.b32", into[i], k_.sub(lent, KernelBuilder::as(u32, group.offset[i])),
+            std::int64_t{kByteSigns});
+  }
 }
 
 void ByteDequantiser::integers(Reg word, std::span<const Reg> into) {
@@ -141,13 +199,48 @@ void ByteDequantiser::integers(Reg word, std::span<const Reg> into) {
   }
 }
 
-void ByteDequantiser::floats(Reg word, const Tables& tables, std::span<const Reg> into) {
-  const Reg codes = k_.and_(word, std::int64_t{kMagnitudeCodes});
+void ByteDequantiser::floats(Reg word, const Group& group, std::span<const Reg> into) {
+  for (std::size_t i = 0; i < 2; ++i) look_up(into[i], word, i, group.tables[i]);
+}
+
+void ByteDequantiser::scaled_floats(Reg word, const Group& group, std::span<const Reg> into) {
   for (std::size_t i = 0; i < 2; ++i) {
-    const Reg magnitudes = k_.op("prmt.b32", tables[i][0], tables[i][1], i == 0 ? codes : k_.shr(codes, 16));
-    const Reg signs = i == 0 ? word : k_.shl(word, 4);
-    k_.emit("lop3.b32", into[i], magnitudes, signs, std::int64_t{kByteSigns}, kOrAnd);
+    const Reg high = k_.reg(b32);
+    look_up(high, word, i, magnitudes_);
+    round(into[i], scaled(k_.op("prmt.b32", high, zero_, 0x1404), group.scale[i]),
+          scaled(k_.op("prmt.b32", high, zero_, 0x3424), group.scale[i]));
   }
+}
+
+void ByteDequantiser::look_up(Reg into, Reg word, std::size_t reg, const std::array<Reg, 2>& table) {
+  const Reg codes = k_.and_(word, std::int64_t{kMagnitudeCodes});
+  const Reg magnitudes = k_.op("prmt.b32", table[0], table[1], reg == 0 ? codes : k_.shr(codes, 16));
+  const Reg signs = reg == 0 ? word : k_.shl(word, 4);
+  k_.emit("lop3.b32", into, magnitudes, signs, std::int64_t{kByteSigns}, kOrAnd);
+}
+
+void ByteDequantiser::pairs(std::span<const Reg> unit, int number, const Group& group,
+                            std::span<const Reg> into) {
+  const std::array<Reg, 4> values = pairs_->values(unit, number, group.offset);
+  for (std::size_t i = 0; i < 2; ++i) {
+    const Reg low = values[2 * i], high = values[2 * i + 1];
+    if (p_.b.integers())
+      round(into[i], low, high);
+    else
+      round(into[i], scaled(low, group.scale[i]), scaled(high, group.scale[i]));
+  }
+}
+
+Reg ByteDequantiser::scaled(Reg pair, Reg scale) { return k_.op("mul.rn.f16x2", pair, scale); }
+
+/// Four e4m3 of two pairs of f16.
+void ByteDequantiser::round(Reg into, Reg low, Reg high) {
+  std::vector<Reg> halves;
+  for (const Reg& pair : {low, high}) {
+    halves.push_back(k_.reg(b16));
+    k_.emit("cvt.rn.satfinite.e4m3x2.f16x2", halves.back(), pair);
+  }
+  k_.emit("mov.b32", into, halves);
 }
 
 }  // namespace ptxloom::scaled_gemm

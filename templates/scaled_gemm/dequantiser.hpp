@@ -4,6 +4,7 @@
 #include <array>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "ptxloom/builder.hpp"
 #include "scaled_gemm/problem.hpp"
@@ -15,13 +16,13 @@
 //                             the integer becomes one, too, and their product is rounded to f32, then to
 //                             the type of A.
 // u4                          the same without 8: from 0x4300 | code, 128 + the zero point is subtracted.
-// mxfp4 (e2m1, ue8m0)         the bits, as the lowest exponent bits and the highest mantissa bit of a bf16,
-//                             are 2^-126 times the value, subnormals included. It is multiplied by 2^123 and
-//                             by the scale: an eighth of the weight, which is exact for every code and scale.
-//                             The epilogue multiplies by 8.
-// nvfp4 (e2m1, ue4m3)         the same with the scale as a bf16, which is exact, too. The epilogue also
-//                             multiplies by the scale of the tensor. f16: the bits, moved to its exponent,
-//                             are 2^-14 times the value, which is multiplied by 2^14.
+// floats of 4 and 6 bits      the bits, as the lowest exponent bits and the highest mantissa bits of a bf16,
+//                             are 2^-126 times the value of an e2m1, subnormals included. The pieces that
+//                             they are moved in follow from the layout. A power of two and the scale are
+//                             multiplied: the scale of MX formats as a bf16 or, beside f16, in f32; that of
+//                             nvfp4 in the type of A. The epilogue multiplies by weight_factor(), for which
+//                             bf16 would be too small with the largest scales, and in nvfp4 by the scale of
+//                             the tensor. Only e3m2, and MX formats beside f16, are ever rounded.
 namespace ptxloom::scaled_gemm {
 
 /// What accumulators must be multiplied by.
@@ -30,38 +31,55 @@ float weight_factor(const Problem& problem);
 class Dequantiser {
  public:
   /// Of a group, for the rows r and r + 8 of a thread: in both halves of a register, or in f32.
+  using Scales = std::array<Reg, 2>;
+  using Offsets = std::array<Reg, 2>;  ///< added to integers
   struct Factors {
-    std::array<Reg, 2> scale = {};
-    std::array<Reg, 2> offset = {};  // added to integers
+    Scales scale = {};
+    Offsets offset = {};
   };
 
-  Dequantiser(KernelBuilder& k, const Problem& problem);
+  /// `type`: of the fragments, bf16 or f16. Floats are divided by 2^held_back.
+  Dequantiser(KernelBuilder& k, const Problem& problem, Type type, int held_back);
+  Dequantiser(KernelBuilder& k, const Problem& problem);  ///< beside 16 bits
 
   /// `scales`, `zeros`: those of both rows as they lie in memory, in the low bits of a b32, or in two if they
   /// are f32. Zero points are ignored if there are none.
   Factors factors(std::span<const Reg> scales, Reg zeros);
-  /// The four registers of an instruction's fragment.
-  void make(Reg word, const Factors& factors, std::span<const Reg> into);
+  /// The four registers of the fragment of an instruction. `unit`: of the layout, which of 6 bits has the
+  /// fragments of two instructions.
+  void make(std::span<const Reg> unit, int instruction, const Factors& factors, std::span<const Reg> into);
+
+  /// The parts of these.
+  ///@{
+  Offsets offsets(Reg zeros);
+  std::array<Reg, 4> values(std::span<const Reg> unit, int instruction, const Offsets& offsets);
+  Scales of_e4m3(Reg scales);
+  void multiply(Reg into, Reg a, Reg b);
+  ///@}
 
  private:
-  void integers(Reg word, const Factors& factors, std::span<const Reg> into);
-  /// A pair of integers in the type of A, times an f32.
-  void scale_widely(Reg into, Reg integers, Reg scale);
-  void floats(Reg word, const Factors& factors, std::span<const Reg> into);
-  std::array<Reg, 2> offsets(Reg zeros);
+  /// Bits of a pair that lie in one word of a unit and move together.
+  struct Piece {
+    int word = 0, shift = 0;  // to the left
+    std::uint32_t mask = 0;   // of a half, after the shift
+  };
+  void find_pieces();
+  int first_element(int reg) const;  // of a register of a unit
+  /// Which of a thread's two rows a register of values() has.
+  std::size_t row_of(std::size_t reg) const { return p_.row_scales() ? reg / 2 : reg % 2; }
+  Reg integers(Reg word, int number, Reg offset);
+  Reg floats(std::span<const Reg> unit, const std::vector<Piece>& pieces);
+  void scale_pair(Reg into, Reg pair, Reg scale);
   std::array<Reg, 2> spread(Reg pair);
-  Reg float_scales(Reg scales);
   Reg powers_of_two(Reg scales);
-  Reg of_e4m3(Reg scales);
-  Reg moved(Reg part);
-  Reg masked(Reg word, int shift, std::uint32_t mask);
   Reg add(Reg a, Reg b);
-  void multiply(Reg into, Reg a, Reg b);
 
   KernelBuilder& k_;
   const Problem& p_;
-  std::string type_;  // of A: "bf16x2"
-  bool fused_;        // bf16 has fma alone, before sm_90
+  Type half_;
+  std::string type_;                        // "bf16x2"
+  bool fused_;                              // bf16 has fma alone, before sm_90
+  std::vector<std::vector<Piece>> pieces_;  // of each register of a unit
   Reg zero_, mask_, offset_, shrink_, one_, minus_zero_;
 };
 

@@ -61,11 +61,11 @@ void store_elements(KernelBuilder& k, const Problem& p, const kit::ParamRegs& in
   const Reg own_column = k.add(p.swiglu ? k.div(at.column, 2) : at.column, of_lane);
   const Reg columns = p.swiglu ? k.div(in["n"], 2) : in["n"];
   StoredRows rows(k, p, in, results, tile, k.add(at.row, k.mul(k.and_(at.lane, 3), 2)), own_column);
-  std::map<int, Reg> inside;                 // by column of D
-  std::map<int, std::optional<Reg>> biases;  // by column of the product
+  std::map<int, Reg> inside;               // by column of D
+  std::map<int, ResultColumn> of_columns;  // by column of the product
   const auto scaled = [&](std::size_t i, const ResultRow& row) {
-    const auto [place, fresh] = biases.try_emplace(places[i].row);
-    if (fresh && p.bias) place->second = results.bias(k.add(k.add(at.column, of_lane), places[i].row));
+    const auto [place, fresh] = of_columns.try_emplace(places[i].row);
+    if (fresh && p.bias) place->second = results.column(k.add(k.add(at.column, of_lane), places[i].row));
     return results.scaled(sums[i], row, place->second);
   };
   for (std::size_t i = 0; i < sums.size(); ++i) {
@@ -76,7 +76,7 @@ void store_elements(KernelBuilder& k, const Problem& p, const kit::ParamRegs& in
     const StoredRow& row = rows.at(places[i].column);
     Reg made = scaled(i, row.values);
     if (p.swiglu) made = results.gated(made, scaled(i + kValueApart, row.values));
-    if (p.c || row.values.weight) made = results.result(made, row.values, k.add(own_column, column));
+    made = results.result(made, row.values, p.c ? k.add(own_column, column) : own_column);
     const Reg value = k.convert(p.d, made);
     k.guarded(k.and_(row.inside, inside.at(column)),
               [&] { k.store("global", p.d, k.at(row.pointer, column * p.d.bytes()), value); });

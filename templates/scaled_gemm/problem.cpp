@@ -4,16 +4,21 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <limits>
 #include <string>
 
 #include "ptxloom/error.hpp"
+#include "ptxloom/kit/activation.hpp"
 #include "ptxloom/kit/scaled_format.hpp"
 
 namespace ptxloom::scaled_gemm {
 namespace {
 
 constexpr const char* kDefaultGroup = "128";
-constexpr const char* kWholeRow = "row";                       // a group that has all of k
+constexpr const char* kWholeRow = "row";  // a group that has all of k
+constexpr const char *kTensor = "tensor", *kNone = "none";
 constexpr std::uint64_t kMostExtent = std::uint64_t{1} << 30;  // positions are 32-bit integers
 constexpr int kTmaBytes = 16;                                  // rows begin at multiples of it
 constexpr int kPacked = 2;                                     // elements of 4 bits in a byte
@@ -24,21 +29,33 @@ std::uint32_t number(const Settings& words, const std::string& name) {
   return static_cast<std::uint32_t>(std::stoull(words.at(name)));
 }
 
+/// Not std::stod, which throws for numbers as small as 1e-310.
+double real(const Settings& words, const std::string& name) {
+  const std::string& text = words.at(name);
+  double value = 0;
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  return value;
+}
+
+/// Floats of 8 bits and less without scales of blocks.
+bool plain_floats(const Format& a, const Format& b) {
+  const auto is_one = [](const Format& one) {
+    return one.block == 0 && one.element.is_float() && one.element.bits <= 8;
+  };
+  return is_one(a) && is_one(b);
+}
+
 /// Whether there are kernels for these formats of A and B.
 bool multiplies(const Format& a, const Format& b) {
-  if (a.block != 0) return a.scale == b.scale;  // both MX formats, or both NVFP4
-  if (a.element == s8) return b.element == s4;
-  if (a.element == e4m3) return b.element == s4 || (b.element == e2m1 && b.scale == ue8m0);
-  if (b.block == 0) return b.element.bits <= 8;   // integers, and fp8, with scales of any groups
-  if (a.element == f16) return b.scale == ue4m3;  // it holds all values of NVFP4
-  return b.element.bits != 6;
+  if (a.block != 0) return b.block != 0;
+  return plain_floats(a, b) || kit::WeightLayout::has(b.element, a.element);
 }
 
 /// Beside numbers without scales of blocks, B holds weights in the kit's layout.
-bool shuffles(const Format& a) { return a.block == 0; }
-/// Beside wider elements of B or A, those of 6 and 4 bits become bytes.
+bool shuffles(const Format& a, const Format& b) { return a.block == 0 && !plain_floats(a, b); }
+/// Beside wider elements of B or A, and without scales of blocks, those of 6 and 4 bits become bytes.
 bool widens(const Format& one, const Format& other) {
-  return one.element.bits < 8 && (one.element.bits == 6 || other.element.bits > 4);
+  return one.element.bits < 8 && (one.element.bits == 6 || other.element.bits > 4 || one.block == 0);
 }
 
 /// The kit's formats with blocks of their own; else the type of this name. Of integers the parameter `group`
@@ -78,20 +95,60 @@ void check_gates(const Settings& words) {
               fmt::format("B has groups of {} columns: give a multiple", 2 * kGateColumns));
 }
 
+void check_epilogue(const Settings& words) {
+  for (const char* factor : {"alpha", "beta"})
+    if (std::abs(real(words, factor)) > std::numeric_limits<float>::max())
+      throw Error(ErrorKind::usage, "bad-value",
+                  fmt::format("scaled_gemm: {}={} does not fit f32, in which it is applied", factor,
+                              words.at(factor)),
+                  "scale the operands");
+  const bool before = words.at("add_c") == "before";
+  if (words.at("swiglu") == "yes" && (before || words.at("activation") != "none"))
+    throw Error(ErrorKind::usage, "bad-value",
+                fmt::format("scaled_gemm: {} cannot be used with swiglu=yes",
+                            before ? "add_c=before" : "activation=" + words.at("activation")),
+                "swiglu has an activation of its own, which C is added after: leave it out");
+}
+
+/// Which values of a parameter go with the other's value, as "a, b, c".
+std::string served(const ParameterSpace& space, std::string_view name, const auto& goes) {
+  const auto& parameter = *std::ranges::find(space.problem(), name, &TemplateParameter::name);
+  std::string all;
+  for (const std::string& value : parameter.values)
+    if (goes(format_named(value))) all += (all.empty() ? "" : ", ") + value;
+  return all;
+}
+
 void check_formats(const ParameterSpace& space, const Settings& words) {
   const Format a = format_named(words.at("format_a")), b = format_named(words.at("format_b"));
   if (multiplies(a, b)) return;
-  const auto& of_b = *std::ranges::find(space.problem(), "format_b", &TemplateParameter::name);
-  std::string served;
-  for (const std::string& name : of_b.values)
-    if (multiplies(a, format_named(name))) served += (served.empty() ? "" : ", ") + name;
+  const std::string of_a = served(space, "format_a", [&](const Format& one) { return multiplies(one, b); });
   throw Error(ErrorKind::usage, "bad-value",
               fmt::format("scaled_gemm: format_b={} cannot be used with format_a={}", b.name, a.name),
-              fmt::format("with format_a={} give format_b one of {}", a.name, served));
+              fmt::format("with format_a={} give format_b one of {}{}", a.name,
+                          served(space, "format_b", [&](const Format& one) { return multiplies(a, one); }),
+                          of_a.empty() ? "" : fmt::format("; or format_a one of {}", of_a)));
+}
+
+/// Of plain floats `group` says what scales are of.
+void complete_whole_scales(Settings& words) {
+  const std::string& group = words.try_emplace("group", kWholeRow).first->second;
+  words.try_emplace("scale_b", f32.name);
+  if ((group == kWholeRow || group == kTensor || group == kNone) && words.at("scale_b") == f32.name) return;
+  throw Error(
+      ErrorKind::usage, "bad-value",
+      fmt::format("scaled_gemm: group={} and scale_b={} cannot be used with format_a={} and format_b={}",
+                  group, words.at("scale_b"), words.at("format_a"), words.at("format_b")),
+      "give group=row, tensor or none: their scales are f32 for rows or tensors; gemm has those of blocks");
 }
 
 void complete_group(Settings& words) {
   const Format b = format_named(words.at("format_b"));
+  if (words.contains("group") && (words.at("group") == kTensor || words.at("group") == kNone))
+    throw Error(ErrorKind::usage, "bad-value",
+                fmt::format("scaled_gemm: group={} cannot be used with format_a={} and format_b={}",
+                            words.at("group"), words.at("format_a"), b.name),
+                "it is for two floats of 8 bits and less: leave group out");
   words.try_emplace("group", b.block == 0 ? kDefaultGroup : std::to_string(b.block));
   if (b.block != 0 && words.at("group") != std::to_string(b.block))
     throw Error(
@@ -99,7 +156,7 @@ void complete_group(Settings& words) {
         fmt::format("scaled_gemm: group={} cannot be used with format_b={}", words.at("group"), b.name),
         fmt::format("its scales are for {} elements: leave group out", b.block));
   const Format a = format_named(words.at("format_a"));
-  if (a.block == 0 && a.element.bits == 8 && words.at("group") != kWholeRow &&
+  if (a.block == 0 && a.element.bits == 8 && b.block == 0 && words.at("group") != kWholeRow &&
       number(words, "group") < kInstructionOfBytes)
     throw Error(
         ErrorKind::usage, "bad-value",
@@ -123,13 +180,14 @@ void complete_scale(Settings& words) {
 
 /// Elements of k that share a scale. The weight layout has whole units of k.
 std::uint32_t block_of(const Operand& b, const Settings& words) {
+  if (!b.shuffled) return b.format.block;
   if (words.at("group") != kWholeRow) return number(words, "group");
   return static_cast<std::uint32_t>(b.weights().filled_depth());
 }
 
 /// Rows begin where TMA loads them, at a whole byte, or where the padding of 6-bit elements ends.
-ParameterSpace::RowUnit row_unit(const Format& one, const Format& other) {
-  if (shuffles(one)) return {kTmaBytes * 8 / one.element.bits, kTmaBytes};
+ParameterSpace::RowUnit row_unit(const Format& one, const Format& other, bool by_tma) {
+  if (by_tma) return {kTmaBytes * 8 / one.element.bits, kTmaBytes};
   if (widens(one, other)) return {kPadded, one.element.bits == 6 ? kPadded : kPadded * one.element.bits / 8};
   return one.element.bits == 4 ? ParameterSpace::RowUnit{kPacked, 1} : ParameterSpace::RowUnit{};
 }
@@ -145,7 +203,7 @@ void check_depth(const Settings& words, const Format& format) {
 
 void complete_strides(const ParameterSpace& space, Settings& words) {
   const Format a = format_named(words.at("format_a")), b = format_named(words.at("format_b"));
-  space.complete_pitch(words, "lda", number(words, "k"), row_unit(a, b));
+  space.complete_pitch(words, "lda", number(words, "k"), row_unit(a, b, shuffles(a, b)));
   const std::uint32_t columns = number(words, "n") / (words.at("swiglu") == "yes" ? 2 : 1);
   space.complete_pitch(words, "ldd", columns);
   if (words.at("c") != "none")
@@ -153,10 +211,10 @@ void complete_strides(const ParameterSpace& space, Settings& words) {
   else if (words.at("ldc") != "0")
     throw Error(ErrorKind::usage, "bad-stride", fmt::format("scaled_gemm: ldc={} without c", words.at("ldc")),
                 "give c a type, or leave ldc out");
-  if (!shuffles(a)) {
+  if (!shuffles(a, b)) {
     check_depth(words, a);
     check_depth(words, b);
-    return space.complete_pitch(words, "ldb", number(words, "k"), row_unit(b, a));
+    return space.complete_pitch(words, "ldb", number(words, "k"), row_unit(b, a, false));
   }
   if (words.at("ldb") != "0")
     throw Error(ErrorKind::usage, "bad-stride",
@@ -192,8 +250,7 @@ TensorPlan elements_of(std::string name, const Operand& operand, std::uint32_t b
   const kit::WeightLayout layout = operand.weights();
   return {.name = std::move(name),
           .type = u8,
-          .shape = over(operand, batch,
-                        {layout.row_tiles(), layout.depth_tiles(), kit::WeightLayout::kTileBytes})};
+          .shape = over(operand, batch, {layout.row_tiles(), layout.depth_tiles(), layout.tile_bytes()})};
 }
 
 }  // namespace
@@ -215,9 +272,13 @@ Problem::Problem(const Settings& words)
   if (words.at("bias") != "none") bias = *find_type(words.at("bias"));
   if (words.at("c") != "none") c = *find_type(words.at("c"));
   ldc = number(words, "ldc");
+  alpha = real(words, "alpha");
+  beta = real(words, "beta");
+  activation = *kit::find_activation(words.at("activation"));
+  c_last = words.at("add_c") == "after";
   a.batched = separate();
   b.batched = batch > 1;
-  b.shuffled = shuffles(a.format);
+  b.shuffled = shuffles(a.format, b.format);
   if (!b.shuffled) {
     a.widened = widens(a.format, b.format);
     b.widened = widens(b.format, a.format);
@@ -225,6 +286,10 @@ Problem::Problem(const Settings& words)
   if (b.shuffled) b.beside = a.format.element;
   b.format.block = block_of(b, words);
   b.format.scale = *find_type(words.at("scale_b"));
+  if (!plain_floats(a.format, b.format)) return;
+  whole_scales = words.at("group") == kWholeRow ? WholeScales::row
+                 : words.at("group") == kTensor ? WholeScales::tensor
+                                                : WholeScales::none;
 }
 
 Settings complete_problem(const ParameterSpace& space, const Settings& given) {
@@ -233,9 +298,14 @@ Settings complete_problem(const ParameterSpace& space, const Settings& given) {
   check_sizes(words);
   check_products(words);
   check_gates(words);
+  check_epilogue(words);
   check_formats(space, words);
-  complete_group(words);
-  complete_scale(words);
+  if (plain_floats(format_named(words.at("format_a")), format_named(words.at("format_b")))) {
+    complete_whole_scales(words);
+  } else {
+    complete_group(words);
+    complete_scale(words);
+  }
   complete_strides(space, words);
   return words;
 }
@@ -244,12 +314,19 @@ std::vector<TensorPlan> tensors_of(const Problem& p) {
   std::vector<TensorPlan> all{elements_of("a", p.a, p.batch), elements_of("b", p.b, p.batch)};
   if (p.a.scaled()) all.push_back(scales_of("scale_a", p.a, p.batch));
   if (p.row_scales()) all.push_back({.name = "scale_a", .type = f32, .shape = {p.all_rows()}});
-  all.push_back(scales_of("scale_b", p.b, p.batch));
+  const std::uint64_t of_a = p.separate() ? p.batch : 1;
+  if (p.whole_scales == WholeScales::row) {
+    all.push_back({.name = "scale_a", .type = f32, .shape = {p.all_rows()}});
+    all.push_back({.name = "scale_b", .type = f32, .shape = over(p.b, p.batch, {p.n})});
+  } else if (p.whole_scales == WholeScales::tensor) {
+    all.push_back({.name = "scale_a", .type = f32, .shape = {of_a}});
+    all.push_back({.name = "scale_b", .type = f32, .shape = {p.batch}});
+  }
+  if (p.b.scaled()) all.push_back(scales_of("scale_b", p.b, p.batch));
   if (p.b.zero_points()) {
     all.push_back(scales_of("zero_b", p.b, p.batch));
     all.back().type = u8;
   }
-  const std::uint64_t of_a = p.separate() ? p.batch : 1;
   if (p.a.format.tensor_scale) all.push_back({.name = "tensor_scale_a", .type = f32, .shape = {of_a}});
   if (p.b.format.tensor_scale) all.push_back({.name = "tensor_scale_b", .type = f32, .shape = {p.batch}});
   if (const auto groups = p.products().tensor())

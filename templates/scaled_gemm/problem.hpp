@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "ptxloom/activation.hpp"
 #include "ptxloom/kit/matrix.hpp"
 #include "ptxloom/kit/product_groups.hpp"
 #include "ptxloom/kit/weight_layout.hpp"
@@ -66,6 +67,9 @@ struct Operand {
 /// Products whose sizes are in device memory: the first rows of each batch, or runs of kGroupRows rows of one
 /// matrix.
 using Groups = kit::TileGroups::Kind;
+/// Scales in f32 of floats of 8 bits and less: one for each row of A and column of B, one for each tensor, or
+/// none.
+enum class WholeScales { none, tensor, row };
 inline constexpr int kGroupRows = 128;  ///< rows of a contiguous group are multiples of it
 inline constexpr int kGateColumns = 8;  ///< adjacent columns of gates, and of values
 
@@ -81,6 +85,10 @@ struct Problem {
   std::optional<Type> bias;  ///< of a number for each column of the product
   std::optional<Type> c;     ///< of a matrix that is added to the result
   std::uint32_t ldc = 0;
+  double alpha = 1, beta = 1;  ///< factors of the product and of C
+  Activation activation = Activation::none;
+  bool c_last = true;  ///< C is added after the activation
+  WholeScales whole_scales = WholeScales::none;
 
   explicit Problem(const Settings& words);
   std::uint32_t columns() const { return swiglu ? n / 2 : n; }  ///< of D
@@ -93,6 +101,16 @@ struct Problem {
   /// Whether A has no scales but one for each row, which the epilogue applies: 8 bits beside 4-bit
   /// weights.
   bool row_scales() const { return b.shuffled && a.format.element.bits == 8; }
+  /// Whether each row of A has a scale, and whether each column of B has one, which the epilogue applies.
+  ///@{
+  bool scaled_rows() const { return row_scales() || scaled_columns(); }
+  bool scaled_columns() const { return whole_scales == WholeScales::row; }
+  ///@}
+  /// Whether weights of less than 8 bits are multiplied by their scale in f32, and rounded to the type of A:
+  /// beside f16 also in MX formats, since f16 does not have all their scales.
+  bool scales_in_f32() const {
+    return b.wide_scales() || (b.format.scale == ue8m0 && a.format.element == f16);
+  }
   /// The type whose arithmetic the tensor cores do: widened elements count as fp8.
   Type multiplied() const { return a.widened ? e4m3 : a.format.element; }
 };

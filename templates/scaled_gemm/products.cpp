@@ -7,9 +7,11 @@ void add_product_params(kit::Params& params, const Problem& p) {
   products.add_batches(params);
   if (products.add_tensor(params)) params.aligned(s32.bytes());
   if (p.row_scales()) params.pointer("scale_a", f32).aligned(sizeof(float));
+  if (p.alpha != 1) params.scalar("alpha", f32, p.alpha);
   if (p.row_weights) params.pointer("row_weights", f32).aligned(sizeof(float));
   if (p.bias) params.pointer("bias", *p.bias).aligned(alignment_of(*p.bias));
   if (p.c) params.pointer("c", *p.c).aligned(alignment_of(*p.c)).size("ldc", u32, p.ldc);
+  if (p.c && p.beta != 1) params.scalar("beta", f32, p.beta);
 }
 
 kit::TileProblem tile_problem(const Problem& p, const kit::ParamRegs& in, bool transposed) {

@@ -4,12 +4,15 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numbers>
 #include <optional>
 #include <random>
 #include <unordered_map>
+#include <utility>
 
 #include "ptxloom/numeric.hpp"
 #include "ptxloom/sampling.hpp"
+#include "scaled_gemm/dequantiser.hpp"
 
 namespace ptxloom::scaled_gemm {
 namespace {
@@ -20,19 +23,37 @@ constexpr double kStep = 32;                      // products that an instructio
 constexpr std::uint64_t kRun = 128;               // products of fp8 that are promoted at once, at most
 constexpr double kKept = 0x1p-13;                 // of the largest partial sum of fp8, wgmma keeps so much
 
+/// What products of weights and their scales are rounded to, if anything: the part of them that the epilogue
+/// does not multiply by.
+struct Rounding {
+  std::optional<Type> type = {};
+  double factor = 1;
+  bool codes = false;  // without their scales
+};
+
+Rounding rounding_of(const Problem& p) {
+  if (!p.b.shuffled || p.a.format.element == s8) return {};
+  if (!p.row_scales()) return {.type = p.a.format.element, .factor = weight_factor(p)};
+  if (p.b.zero_points()) return {.type = e4m3, .codes = true};
+  if (p.b.format.scale == ue4m3) return {.type = e4m3, .factor = 8};
+  return {};
+}
+
 /// A or B with its scales applied. Rows are counted over all batches.
 class Matrix {
  public:
   struct Row {
     std::vector<double> values;
     std::vector<double> scales;  // of each group, if there are any
+    // What a kernel that makes bf16 of both operands may lose of each value; empty: of none.
+    std::vector<double> lost;
+    bool too_large = false;  // some value is infinite as bf16
   };
 
-  /// `scales` and `zeros` may be null. `rounded`: the type that products of codes and scales are rounded to,
-  /// if any.
+  /// `scales` and `zeros` may be null.
   Matrix(const Operand& operand, const HostTensor& codes, const HostTensor* scales,
-         const HostTensor* zeros = nullptr, std::optional<Type> rounded = {})
-      : operand_(operand), codes_(codes), scales_(scales), zeros_(zeros), rounded_(rounded) {
+         const HostTensor* zeros = nullptr, Rounding rounding = {})
+      : operand_(operand), codes_(codes), scales_(scales), zeros_(zeros), rounding_(rounding) {
     if (operand.shuffled) layout_.emplace(operand.weights());
   }
   /// It is decoded once: many elements of D need it.
@@ -53,20 +74,34 @@ class Matrix {
         if (i % group == 0) made.scales.push_back(scale(row, i));
         if (zeros_ != nullptr)
           value -= double(load_element(u8, zeros_->bytes, scale_at(row, i)) & kZeroPointMask);
+        if (rounding_.codes) value = rounded(value);
         value *= made.scales.back();
-        if (rounded_ && operand_.wide_scales()) value = decode(f32, encode(f32, value));
-        if (rounded_) value = decode(*rounded_, encode(*rounded_, value));
+        if (rounding_.type && operand_.wide_scales()) value = decode(f32, encode(f32, value));
+        if (rounding_.type && !rounding_.codes) value = rounded(value);
       }
       made.values[i] = value;
+      if (!operand_.shuffled && operand_.scaled()) lose(made, i);
     }
     return made;
+  }
+  /// What bf16 does not have of a value.
+  void lose(Row& row, std::uint64_t i) const {
+    const double value = row.values[i], kept = decode(bf16, encode(bf16, value));
+    if (kept == value || !std::isfinite(value)) return;
+    row.too_large = row.too_large || !std::isfinite(kept);
+    row.lost.resize(operand_.k);
+    row.lost[i] = std::abs(value - kept);
+  }
+  double rounded(double value) const {
+    const Type type = *rounding_.type;
+    return decode(type, encode(type, value / rounding_.factor)) * rounding_.factor;
   }
   double scale(std::uint64_t row, std::uint64_t column) const {
     const Type type = operand_.format.scale;
     return decode(type, load_element(type, scales_->bytes, scale_at(row, column)));
   }
   std::uint64_t code_at(std::uint64_t row, std::uint64_t column) const {
-    if (operand_.format.element.bits == 6) return padded(row * operand_.ld + column);
+    if (!layout_ && operand_.format.element.bits == 6) return padded(row * operand_.ld + column);
     if (!layout_) return load_element(operand_.format.element, codes_.bytes, row * operand_.ld + column);
     std::uint64_t code = 0;
     const std::uint64_t of_batch = row / operand_.extent * layout_->bytes() * 8;
@@ -93,16 +128,10 @@ class Matrix {
   const Operand& operand_;
   const HostTensor& codes_;
   const HostTensor *scales_, *zeros_;
-  std::optional<Type> rounded_;
+  Rounding rounding_;
   std::optional<kit::WeightLayout> layout_;
   std::unordered_map<std::uint64_t, Row> rows_;
 };
-
-/// Integers and fp8 times their scales are rounded to the type of A, if that has 16 bits.
-std::optional<Type> rounded_to(const Problem& p) {
-  if ((p.b.integers() || p.b.bytes()) && !p.row_scales()) return p.a.format.element;
-  return std::nullopt;
-}
 
 /// The input of this name; null if there is none.
 const HostTensor* find(std::span<const HostTensor> inputs, std::string_view name) {
@@ -122,15 +151,31 @@ double factor(const HostTensor* tensor, std::uint64_t index) {
   return tensor == nullptr ? 1 : decode(f32, load_element(f32, tensor->bytes, index));
 }
 
+double activate(Activation activation, double x) {
+  switch (activation) {
+    case Activation::relu:
+      return x < 0 ? 0 : x;
+    case Activation::silu:
+      return x / (1 + std::exp(-x));
+    case Activation::gelu:
+      return x * std::erfc(-x / std::numbers::sqrt2) / 2;
+    case Activation::gelu_tanh:
+      return x * (1 + std::tanh(std::sqrt(2 / std::numbers::pi) * (x + 0.044715 * x * x * x))) / 2;
+    default:
+      return x;
+  }
+}
+
 class Reference {
  public:
   Reference(const Problem& p, std::span<const HostTensor> in)
       : p_(p),
-        a_(p.a, in[0], p.row_scales() ? nullptr : find(in, "scale_a")),
-        b_(p.b, in[1], find(in, "scale_b"), find(in, "zero_b"), rounded_to(p)),
-        tensor_a_(find(in, "tensor_scale_a")),
-        tensor_b_(find(in, "tensor_scale_b")),
-        row_scales_(p.row_scales() ? find(in, "scale_a") : nullptr),
+        a_(p.a, in[0], p.a.scaled() ? find(in, "scale_a") : nullptr),
+        b_(p.b, in[1], p.b.scaled() ? find(in, "scale_b") : nullptr, find(in, "zero_b"), rounding_of(p)),
+        tensor_a_(find(in, p.whole_scales == WholeScales::tensor ? "scale_a" : "tensor_scale_a")),
+        tensor_b_(find(in, p.whole_scales == WholeScales::tensor ? "scale_b" : "tensor_scale_b")),
+        row_scales_(p.scaled_rows() ? find(in, "scale_a") : nullptr),
+        column_scales_(p.scaled_columns() ? find(in, "scale_b") : nullptr),
         row_weights_(find(in, "row_weights")),
         bias_(find(in, "bias")),
         c_(find(in, "c")),
@@ -150,8 +195,14 @@ class Reference {
 
   /// `row`: counted over all batches; it is computed.
   Expectation::Point point(std::uint64_t row, std::uint64_t column) const {
-    const Sum result = p_.swiglu ? gated(row, column) : sum_of(row, column);
-    const double weight = factor(row_weights_, row), added = summand(c_, row * p_.ldc + column);
+    Sum result = p_.swiglu ? gated(row, column) : sum_of(row, column);
+    double added = p_.beta * summand(c_, row * p_.ldc + column);
+    if (!p_.c_last) {
+      result.error += std::ldexp(std::abs(result.value) + std::abs(added), -22) + kLeast;
+      result.value += std::exchange(added, 0);
+    }
+    if (p_.activation != Activation::none) result = activated(result);
+    const double weight = factor(row_weights_, row);
     const double value = result.value * weight + added;
     const std::uint64_t index = row * p_.ldd + column;
     if (!std::isfinite(value)) return {.index = index, .value = value, .tolerance = 0};
@@ -189,13 +240,23 @@ class Reference {
     // Each instruction cuts its products and the accumulator off 24 bits below the largest of them.
     const double steps = std::ceil(p_.k / kStep);
     double error = steps * (kStep + 2) * (std::ldexp(magnitudes, -24) + std::ldexp(1.0, -149));
+    error += error_of_halves(a, b);
     if (p_.a.format.element == e4m3 && p_.row_scales()) error += error_of_runs(a, b);
-    const double scale =
-        factor(tensor_a_, p_.separate() ? batch : 0) * factor(tensor_b_, batch) * factor(row_scales_, row);
+    const double scale = p_.alpha * factor(tensor_a_, p_.separate() ? batch : 0) * factor(tensor_b_, batch) *
+                         factor(row_scales_, row) * factor(column_scales_, batch * p_.n + column);
     const double bias = summand(bias_, batch * p_.n + column);
     const double scaling =
         scale == 1 && bias_ == nullptr ? 0 : std::ldexp(std::abs(sum * scale) + std::abs(bias), -22) + kLeast;
     return {sum * scale + bias, error * std::abs(scale) + scaling};
+  }
+
+  /// What a kernel loses that makes bf16 of both operands.
+  double error_of_halves(const Matrix::Row& a, const Matrix::Row& b) const {
+    if (a.too_large || b.too_large) return HUGE_VAL;
+    double error = 0;
+    for (std::uint64_t i = 0; i < a.lost.size(); ++i) error += a.lost[i] * 2 * std::abs(b.values[i]);
+    for (std::uint64_t i = 0; i < b.lost.size(); ++i) error += b.lost[i] * 2 * std::abs(a.values[i]);
+    return error;
   }
 
   /// What the tensor cores drop of fp8 products: each is cut off towards zero. Of a group whose scale is
@@ -215,10 +276,19 @@ class Reference {
       }
       const double steps = static_cast<double>(kRun) / kStep + 4;
       error += (4 * steps + std::abs(lean)) * std::max(high - low, term) * kKept;
-      for (std::uint64_t i = begin; !p_.b.integers() && i < end; ++i)
-        if (b.scales[i / group] < largest * 0x1p-14) error += std::abs(a.values[i]) * largest * 0x1p-16;
+      const bool six = p_.b.format.element.bits == 6;
+      for (std::uint64_t i = begin; p_.b.format.scale == ue8m0 && i < end; ++i)
+        if (b.scales[i / group] < largest * (six ? 0x1p-9 : 0x1p-14))
+          error += std::abs(a.values[i]) * largest * (six ? 0x1p-14 : 0x1p-16);
     }
     return error;
+  }
+
+  /// The slope of an activation is at most 1.13, and its building blocks are approximate.
+  Sum activated(const Sum& x) const {
+    const bool bent = p_.activation != Activation::relu;
+    return {activate(p_.activation, x.value),
+            1.13 * x.error + (bent ? std::abs(x.value) * 0x1p-20 + kLeast : 0)};
   }
 
   /// silu(gate) * value. The slope of silu is at most 1.1; the approximations that it is made of are good to
@@ -240,7 +310,7 @@ class Reference {
 
   const Problem& p_;
   mutable Matrix a_, b_;
-  const HostTensor *tensor_a_, *tensor_b_, *row_scales_, *row_weights_, *bias_, *c_,
+  const HostTensor *tensor_a_, *tensor_b_, *row_scales_, *column_scales_, *row_weights_, *bias_, *c_,
       *groups_;  // null: there is none
 };
 

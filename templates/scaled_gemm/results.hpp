@@ -7,8 +7,8 @@
 #include "scaled_gemm/products.hpp"
 
 // The epilogue of an accumulator. What the dequantiser has left out, the scales of the tensors and of the row
-// of A are multiplied, and the bias is added; of two of these, SwiGLU makes one. The weight of the row is
-// multiplied, and C is added.
+// of A, and alpha are multiplied, and the bias is added; of two of these, SwiGLU makes one. The activation is
+// applied, the weight of the row is multiplied, and C is added, or before the activation.
 namespace ptxloom::scaled_gemm {
 
 /// What the results of a row of D share, where the problem has it.
@@ -16,6 +16,12 @@ struct ResultRow {
   std::optional<Reg> scale;   ///< of the row of A
   std::optional<Reg> weight;  ///< of the result
   std::optional<Reg> number;  ///< of the row in the tensor of all batches, for C
+};
+
+/// What those of a column of the product share.
+struct ResultColumn {
+  std::optional<Reg> scale;  ///< of the column of B
+  std::optional<Reg> bias;
 };
 
 class Results {
@@ -26,11 +32,11 @@ class Results {
 
   /// Emits the loads for a row of D (u32). Rows below the last one have any.
   ResultRow row(Reg row) const;
-  /// The bias of a column of the product (u32), if there is one. Columns behind the last one have any.
-  std::optional<Reg> bias(Reg column) const;
+  /// Emits the loads for a column of the product (u32). Columns behind the last one have any.
+  ResultColumn column(Reg column) const;
 
   /// Before SwiGLU.
-  Reg scaled(Reg sum, const ResultRow& row, std::optional<Reg> bias) const;
+  Reg scaled(Reg sum, const ResultRow& row, const ResultColumn& column) const;
   /// silu(gate) * value of two that are scaled.
   Reg gated(Reg gate, Reg value) const;
   /// What is stored, of what is scaled or gated. `column`: of D; behind the last one it may have any value.
@@ -38,6 +44,7 @@ class Results {
 
  private:
   Reg inside(Reg row) const;
+  Reg with_c(Reg value, const ResultRow& row, Reg column) const;
 
   KernelBuilder& k_;
   const Problem& p_;

@@ -8,7 +8,8 @@
 #include "scaled_gemm/config.hpp"
 
 // A strategy: the instruction that multiplies, and all that follows from it. Each lives in a folder of its
-// own. The formats of A and B decide which one serves a problem; code outside never asks which one it is.
+// own, but for f8f6f4, which is block_scale without scales. The formats of A and B decide which one serves a
+// problem; code outside never asks which one it is.
 namespace ptxloom::scaled_gemm {
 
 struct Strategy {
@@ -23,6 +24,12 @@ struct Strategy {
 std::span<const Strategy* const> strategies();
 
 namespace block_scale {
+const Strategy& strategy();
+}
+namespace f8f6f4 {
+const Strategy& strategy();
+}
+namespace dequantize {
 const Strategy& strategy();
 }
 namespace wgmma {

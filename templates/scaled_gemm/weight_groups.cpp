@@ -7,12 +7,14 @@
 namespace ptxloom::scaled_gemm {
 namespace {
 
-constexpr int kWordDepth = 16;  // elements of k that share a word of 4-bit weights
+constexpr int kWordDepth = 16;                  // elements of k that share a word of 4-bit weights
+constexpr int kWordElements = 8;                // of a thread among them
+constexpr int kWordBytes = 4, kMostVector = 4;  // words of a load
 
 }  // namespace
 
 WeightGroups::WeightGroups(KernelBuilder& k, const Problem& p, int tile_k, Reg table)
-    : k_(k), p_(p), tile_k_(tile_k), count_(count_of(p, tile_k)) {
+    : k_(k), p_(p), layout_(p.b.weights()), tile_k_(tile_k), count_(count_of(p, tile_k)) {
   if (p.b.bytes()) {
     wide_.emplace(k, p);
     return;
@@ -29,6 +31,19 @@ WeightBlock WeightGroups::allocate() const {
   return {.words = k_.regs(b32, p_.b.words_in(tile_k_)),
           .scales = k_.regs(b32, scale_registers(p_, tile_k_)),
           .zeros = k_.regs(b32, p_.b.zero_points() ? count_ : 0)};
+}
+
+// The words of a thread in a tile, 4 or 6, are contiguous and loaded in vectors of 4 or 2.
+void WeightGroups::load_words(std::string_view load, const WeightBlock& block, Reg from) const {
+  const int of_tile = layout_.thread_bytes() / kWordBytes,
+            vector = of_tile % kMostVector == 0 ? kMostVector : 2;
+  const std::string opcode = std::string(load) + ".v" + std::to_string(vector) + ".b32";
+  for (int i = 0; i < static_cast<int>(block.words.size()); i += vector) {
+    const auto tile = static_cast<std::uint64_t>(i / of_tile) * layout_.tile_bytes();
+    k_.emit(opcode,
+            std::span(block.words).subspan(static_cast<std::size_t>(i), static_cast<std::size_t>(vector)),
+            k_.at(from, static_cast<std::int64_t>(tile) + i % of_tile * kWordBytes));
+  }
 }
 
 Reg WeightGroups::group_at(KernelBuilder& k, const Problem& p, Reg depth) {
@@ -73,13 +88,21 @@ void WeightGroups::make(const WeightBlock& block, int instruction, State& state,
     make_bytes(block, 2 * instruction + i, state, into.subspan(static_cast<std::size_t>(2 * i), 2));
 }
 
-void WeightGroups::make_halves(const WeightBlock& block, int word, State& state, std::span<const Reg> into) {
-  if (begins_group(word * kWordDepth)) {
-    const int group = group_of(word * kWordDepth);
-    const Reg zeros = p_.b.zero_points() ? block.zeros.at(static_cast<std::size_t>(group)) : Reg{};
-    state.factors = halves_->factors(scales_of(block, group), zeros);
-  }
-  halves_->make(block.words.at(static_cast<std::size_t>(word)), state.factors, into);
+std::span<const Reg> WeightGroups::unit_of(const WeightBlock& block, int number) const {
+  const auto words = static_cast<std::size_t>(layout_.unit_words());
+  const int of_unit = layout_.unit_elements() / kWordElements;
+  return std::span(block.words).subspan(static_cast<std::size_t>(number / of_unit) * words, words);
+}
+
+Reg WeightGroups::zeros_of(const WeightBlock& block, int group) const {
+  return p_.b.zero_points() ? block.zeros.at(static_cast<std::size_t>(group)) : Reg{};
+}
+
+void WeightGroups::make_halves(const WeightBlock& block, int instruction, State& state,
+                               std::span<const Reg> into) {
+  const int depth = instruction * kWordDepth, group = group_of(depth);
+  if (begins_group(depth)) state.factors = halves_->factors(scales_of(block, group), zeros_of(block, group));
+  halves_->make(unit_of(block, instruction), instruction, state.factors, into);
 }
 
 void WeightGroups::make_wide(const WeightBlock& block, int instruction, State& state,
@@ -89,13 +112,12 @@ void WeightGroups::make_wide(const WeightBlock& block, int instruction, State& s
   wide_->make(std::span(block.words).subspan(static_cast<std::size_t>(2 * instruction), 2), state.wide, into);
 }
 
-void WeightGroups::make_bytes(const WeightBlock& block, int word, State& state, std::span<const Reg> into) {
-  const int group = group_of(word * kWordDepth);
-  if (word * kWordDepth % run_ == 0)
-    state.run = bytes_->run_of(scales_of(block, group, p_.b.groups_in(run_)));
-  if (begins_group(word * kWordDepth))
-    state.tables = bytes_->tables_of(state.run, scales_of(block, group).front());
-  bytes_->make(block.words.at(static_cast<std::size_t>(word)), state.tables, into);
+void WeightGroups::make_bytes(const WeightBlock& block, int number, State& state, std::span<const Reg> into) {
+  const int depth = number * kWordDepth, group = group_of(depth);
+  if (depth % run_ == 0) state.run = bytes_->run_of(scales_of(block, group, p_.b.groups_in(run_)));
+  if (begins_group(depth))
+    state.group = bytes_->group_of(state.run, scales_of(block, group).front(), zeros_of(block, group));
+  bytes_->make(unit_of(block, number), number, state.group, into);
 }
 
 }  // namespace ptxloom::scaled_gemm

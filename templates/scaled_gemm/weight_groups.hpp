@@ -19,7 +19,7 @@ inline int instruction_depth(const Problem& p) { return p.row_scales() ? 32 : 16
 
 /// A thread's part of a k-block.
 struct WeightBlock {
-  std::vector<Reg> words;          ///< one for each 16 elements of k, or of 8 bits for each 8
+  std::vector<Reg> words;          ///< those of the thread in the weight layout
   std::vector<Reg> scales, zeros;  ///< of each group, and of zero points if there are any. A scale in f32
                                    ///< has two registers, of rows r and r + 8; others share one
 };
@@ -39,6 +39,8 @@ class WeightGroups {
   ///@}
   int count() const { return count_; }  ///< groups of a k-block
   WeightBlock allocate() const;
+  /// Loads the words of a k-block from `from`, where those of its first tile are.
+  void load_words(std::string_view load, const WeightBlock& block, Reg from) const;
   /// Loads the scales of the k-block that begins at `depth` from `from`, where those of its first group are.
   /// `load`: "ld.global.nc"; `end`: k.
   void load_scales(std::string_view load, const WeightBlock& block, Reg from, Reg depth, Reg end) const;
@@ -49,7 +51,7 @@ class WeightGroups {
   struct State {
     Dequantiser::Factors factors = {};
     ByteDequantiser::Run run = {};
-    ByteDequantiser::Tables tables = {};
+    ByteDequantiser::Group group = {};
     WideDequantiser::Factors wide = {};
   };
   /// The four registers of an instruction's fragment. Called for each of a k-block, in order.
@@ -65,12 +67,16 @@ class WeightGroups {
   bool begins_group(int depth) const { return depth == 0 || group_of(depth) != group_of(depth - 1); }
   /// The registers of the scales of `count` groups.
   Scales scales_of(const WeightBlock& block, int group, int count = 1) const;
-  void make_halves(const WeightBlock& block, int word, State& state, std::span<const Reg> into);
+  void make_halves(const WeightBlock& block, int instruction, State& state, std::span<const Reg> into);
   void make_wide(const WeightBlock& block, int instruction, State& state, std::span<const Reg> into);
-  void make_bytes(const WeightBlock& block, int word, State& state, std::span<const Reg> into);
+  void make_bytes(const WeightBlock& block, int number, State& state, std::span<const Reg> into);
+  /// The words that have 16 elements of k, which number is given: of 6 bits those of 32.
+  std::span<const Reg> unit_of(const WeightBlock& block, int number) const;
+  Reg zeros_of(const WeightBlock& block, int group) const;
 
   KernelBuilder& k_;
   const Problem& p_;
+  kit::WeightLayout layout_;
   int tile_k_, count_, run_ = 0;
   std::optional<Dequantiser> halves_;
   std::optional<ByteDequantiser> bytes_;

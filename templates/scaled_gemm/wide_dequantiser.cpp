@@ -4,6 +4,7 @@
 #include <string>
 
 #include "ptxloom/kit/narrow.hpp"
+#include "ptxloom/kit/packed.hpp"
 
 namespace ptxloom::scaled_gemm {
 namespace {
@@ -14,31 +15,25 @@ constexpr int kLowByteOfBase = 0x7550;  // prmt: the byte that is added to it, b
 constexpr int kMantissaBits = 23;
 constexpr std::int64_t kLeastScale = 0x0040'0000, kNanBits = 0x7fc0'0000, kNanCode = 0xff;  // of ue8m0
 
-/// 2^(code - 127); 0 is a subnormal, and 255 NaN.
+}  // namespace
+
 Reg power_of_two(KernelBuilder& k, Reg code) {
   const Reg power = k.select(k.eq(code, 0), kLeastScale, k.shl(code, kMantissaBits));
   return k.bit_cast(f32, k.select(k.eq(code, kNanCode), kNanBits, power));
 }
 
-}  // namespace
+std::array<Reg, 2> scales_in_f32(KernelBuilder& k, Type type, std::span<const Reg> scales) {
+  if (type == f32) return {KernelBuilder::as(f32, scales[0]), KernelBuilder::as(f32, scales[1])};
+  if (type.bits == 16) {
+    const std::vector<Reg> values = kit::unpack_values(k, type, 2, scales.first(1));
+    return {values[0], values[1]};
+  }
+  const Reg codes = KernelBuilder::as(u32, scales.front());
+  return {power_of_two(k, k.and_(codes, 0xff)), power_of_two(k, k.and_(k.shr(codes, 8), 0xff))};
+}
 
 WideDequantiser::WideDequantiser(KernelBuilder& k, const Problem& p) : k_(k), p_(p) {
   if (p.b.format.element == s8) base_ = k.mov(b32, kBaseBits);
-}
-
-WideDequantiser::Factors WideDequantiser::factors(std::span<const Reg> scales) {
-  const Type type = p_.b.format.scale;
-  if (type == f32) return {KernelBuilder::as(f32, scales[0]), KernelBuilder::as(f32, scales[1])};
-  const Reg both = scales.front();
-  if (type == bf16)  // it is the high half of an f32
-    return {KernelBuilder::as(f32, k_.shl(both, 16)),
-            KernelBuilder::as(f32, k_.and_(both, std::int64_t{0xffff'0000}))};
-  if (type == f16) {
-    const std::vector<Reg> halves = k_.unpack(f16, both);
-    return {k_.convert(f32, halves[0]), k_.convert(f32, halves[1])};
-  }
-  const Reg codes = KernelBuilder::as(u32, both);
-  return {power_of_two(k_, k_.and_(codes, 0xff)), power_of_two(k_, k_.and_(k_.shr(codes, 8), 0xff))};
 }
 
 std::vector<Reg> WideDequantiser::values(Reg word) {

@@ -45,6 +45,22 @@ void complete_scales(Settings& words) {
                 "they have scales in bf16, f16 or f32");
 }
 
+/// The fewest elements that are whole bytes.
+ParameterSpace::RowUnit row_unit(Type element) {
+  const kit::NarrowUnit unit = kit::narrow_unit(element);
+  return {unit.elements, unit.bytes};
+}
+
+void check_formats(const Settings& words) {
+  const Type element = element_of(words), activations = *find_type(words.at("activations"));
+  if (kit::WeightLayout::has(element, activations)) return;
+  throw Error(ErrorKind::usage, "bad-value",
+              fmt::format("shuffle_weights: format={} cannot be used with activations={}", words.at("format"),
+                          activations.name),
+              element.bits == 8 ? "weights of 8 bits are multiplied by bf16 and f16"
+                                : "s8 is multiplied by s4 and u4");
+}
+
 Error too_large(std::string message) {
   return Error(ErrorKind::usage, "shape-too-large", "shuffle_weights: " + std::move(message),
                "a size is at most 2^30, and so are the tiles of all matrices");
@@ -66,8 +82,9 @@ void check_sizes(const Settings& words) {
 Settings complete_problem(const ParameterSpace& space, const Settings& given) {
   Settings words = space.complete(space.problem(), given);
   space.require(words, {"n", "k", "format"});
+  check_formats(words);
   complete_scales(words);
-  space.complete_pitch(words, "pitch", std::stoull(words.at("k")), {8 / element_of(words).bits, 1});
+  space.complete_pitch(words, "pitch", std::stoull(words.at("k")), row_unit(element_of(words)));
   check_sizes(words);
   return words;
 }
@@ -100,7 +117,7 @@ std::vector<TensorPlan> tensors_of(const Problem& p) {
   std::vector<TensorPlan> all{{.name = "x", .type = p.element, .shape = over({p.n, p.pitch})},
                               {.name = "scale", .type = p.scale, .shape = over({p.n, p.scales()})}};
   if (p.zero_points()) all.push_back({.name = "zero", .type = u8, .shape = over({p.n, p.scales()})});
-  all.push_back(out("b", u8, layout.depth_tiles(), kit::WeightLayout::kTileBytes));
+  all.push_back(out("b", u8, layout.depth_tiles(), layout.tile_bytes()));
   all.push_back(out("scale_b", p.scale, groups, kit::WeightLayout::kTileRows));
   if (p.zero_points()) all.push_back(out("zero_b", u8, groups, kit::WeightLayout::kTileRows));
   return all;
@@ -113,7 +130,7 @@ double input_bytes(const Problem& p) {
 
 double output_bytes(const Problem& p) {
   const double scale = p.scale.bytes() + (p.zero_points() ? 1 : 0);
-  return double(p.tiles()) * kit::WeightLayout::kTileBytes +
+  return double(p.tiles() * p.layout().tile_bytes()) +
          double(p.scale_groups()) * kit::WeightLayout::kTileRows * scale;
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <span>
-#include <string>
 
 #include "ptxloom/typed_template.hpp"
 #include "sparse_gemm/config.hpp"
@@ -13,8 +13,8 @@ namespace ptxloom::sparse_gemm {
 
 struct Strategy {
   TypedStrategy<Problem, Config> kernels;
-  /// Its instruction: one that exists on each target that has the others.
-  std::string (*opcode)(const Problem& problem);
+  /// Its instruction, whatever the configuration, if the target has it.
+  std::optional<Variant> (*find)(const Specs& specs, const Target& target, const Problem& problem);
 };
 
 /// The one to be preferred first.

@@ -17,12 +17,6 @@ namespace {
 
 using spaces::sparse_gemm::kSpaceJson;
 
-/// The target has the strategy's instruction.
-bool has(const Specs& specs, const Target& target, const Strategy& strategy, const Problem& p) {
-  const std::vector<Variant> found = specs.match(strategy.opcode(p));
-  return !found.empty() && found.front().since(target);
-}
-
 /// The first strategy that the target has, and that is the given one if there is one.
 const TypedStrategy<Problem, Config>& choose_strategy(const Specs& specs, const Target& target,
                                                       const Problem& p, const Settings& given) {
@@ -31,11 +25,11 @@ const TypedStrategy<Problem, Config>& choose_strategy(const Specs& specs, const 
     return wanted == given.end() || wanted->second == one->kernels.name;
   };
   for (const Strategy* one : strategies())
-    if (asked(one) && has(specs, target, *one, p)) return one->kernels;
+    if (asked(one) && one->find(specs, target, p)) return one->kernels;
   std::string chips;
   for (const TargetInfo& info : targets())
     if (std::ranges::any_of(strategies(), [&](const Strategy* one) {
-          return asked(one) && has(specs, Target(info.name), *one, p);
+          return asked(one) && one->find(specs, Target(info.name), p).has_value();
         }))
       chips += (chips.empty() ? "" : ", ") + std::string(info.name);
   throw Error(ErrorKind::refused, "no-configuration",

@@ -120,6 +120,9 @@ inline std::vector<ScaledCase> all_scaled_cases() {
         for (const char* b : {"s4", "mxfp4"})
           for (const char* groups : {"masked", "contiguous"})
             all.push_back(scaled_case(fmt::format("{}:bf16:{}:{}:{}:{}", groups, b, experts, tokens, shape)));
+  for (const char* formats : {"bf16:mxfp6_e2m3", "bf16:mxfp6_e3m2", "f16:mxfp4", "mxfp4:mxfp4", "nvfp4:nvfp4",
+                              "e4m3:nvfp4", "e4m3:u4", "e4m3:mxfp6_e2m3", "s8:u4"})
+    for (const int m : {16, 256, 4096}) all.push_back(scaled_case(fmt::format("dense:{}:{}", formats, m)));
   for (const int m : {256, 4096}) all.push_back(scaled_case(fmt::format("dense:s8:s4:{}", m)));
   for (const char* b : {"s4", "mxfp4"}) {
     for (const int m : {256, 4096}) all.push_back(scaled_case(fmt::format("dense:e4m3:{}:{}", b, m)));

@@ -7,6 +7,8 @@
 #include <random>
 #include <vector>
 
+#include "ptxloom/kit/scaled_format.hpp"
+#include "ptxloom/kit/weight_layout.hpp"
 #include "ptxloom/runner.hpp"
 #include "ptxloom/templates.hpp"
 #include "support/gpu.hpp"
@@ -67,6 +69,18 @@ std::vector<Settings> narrow_problems(Draw& draw, const char* numbers) {
   return all;
 }
 
+/// The formats of weights that scaled_gemm multiplies by these activations.
+std::vector<std::string> weights_beside(Type activations) {
+  std::vector<std::string> found;
+  for (const auto& formats : {kPlain, kBlocked, std::vector<std::string>{"u4"}})
+    for (const std::string& format : formats) {
+      const kit::ScaledFormat* const scaled = kit::find_scaled_format(format);
+      if (kit::WeightLayout::has(scaled == nullptr ? u4 : scaled->element, activations))
+        found.push_back(format);
+    }
+  return found;
+}
+
 }  // namespace
 
 TEST_CASE("quantize and dequantize are right on the GPU, every element", "[gpu]") {
@@ -93,34 +107,47 @@ TEST_CASE("rowwise is right on the GPU, every element", "[gpu]") {
     }
 }
 
-TEST_CASE("scaled_gemm is right on the GPU, every element", "[gpu]") {
+TEST_CASE("scaled_gemm is right on the GPU, every element: all formats of weights beside all activations",
+          "[gpu]") {
   const TemporaryFolder folder;
   const Context context = require_gpu(folder);
   const int chip = context.target().info().number;
   if (chip < 80) skip_without("sm_80", "the GPU has no mma.sync of bf16");
-  struct Formats {
-    const char *a, *b;
-    int least;  // chip
-  };
   Draw draw;
-  for (const auto& [a, b, least] :
-       {Formats{"bf16", "s4", 80}, Formats{"bf16", "u4", 80}, Formats{"bf16", "mxfp4", 80},
-        Formats{"bf16", "nvfp4", 80}, Formats{"f16", "s4", 80}, Formats{"f16", "u4", 80},
-        Formats{"e4m3", "s4", 89}, Formats{"e4m3", "mxfp4", 89}, Formats{"s8", "s4", 80},
-        Formats{"bf16", "s8", 80}, Formats{"f16", "s8", 80}, Formats{"bf16", "e4m3", 80},
-        Formats{"f16", "e5m2", 80}, Formats{"bf16", "mxfp8_e4m3", 80}})
-    for (const char* most : {"16", "90"}) {
-      if (chip < least) continue;
-      Settings problem{{"m", draw.number(1, static_cast<std::uint32_t>(std::stoi(most)))},
+  for (const Type activations : {bf16, f16, e4m3, s8})
+    for (const std::string& format : weights_beside(activations)) {
+      if (activations == e4m3 && chip < 89) continue;
+      Settings problem{{"m", draw.number(1, draw.of({"16", "90"}) == "16" ? 16 : 90)},
                        {"n", draw.number(1, 130)},
                        {"k", draw.number(1, 350)},
-                       {"format_a", a},
-                       {"format_b", b},
+                       {"format_a", std::string(activations.name)},
+                       {"format_b", format},
                        {"d", draw.of(kFloats)}};
-      if (find_type(b)) {  // no MX format or NVFP4
+      if (find_type(format)) {  // no MX format or NVFP4
         problem["group"] = draw.of({"32", "128", "row"});
         if (draw.of({"no", "yes"}) == "yes") problem["scale_b"] = "f32";
       }
+      std::vector<std::string> strategies{"mma_sync"};
+      if (context.target().name() == "sm_90a") strategies.push_back("wgmma");
+      for (const std::string& strategy : strategies)
+        run(context, "scaled_gemm", problem, size(problem, "m") * size(problem, "n"), draw.seed(),
+            {{"strategy", strategy}});
+    }
+}
+
+TEST_CASE("scaled_gemm is right on the GPU, every element: MX formats and NVFP4 beside each other", "[gpu]") {
+  const TemporaryFolder folder;
+  const Context context = require_gpu(folder);
+  if (context.target().info().number < 80) skip_without("sm_80", "the GPU has no mma.sync of bf16");
+  Draw draw;
+  for (const std::string& a : kBlocked)
+    for (const std::string& b : {draw.of(kBlocked), draw.of(kBlocked)}) {
+      const Settings problem{{"m", draw.number(1, 150)},
+                             {"n", draw.number(1, 150)},
+                             {"k", draw.number(16, 350, 16)},
+                             {"format_a", a},
+                             {"format_b", b},
+                             {"d", draw.of(kFloats)}};
       run(context, "scaled_gemm", problem, size(problem, "m") * size(problem, "n"), draw.seed());
     }
 }
@@ -130,7 +157,13 @@ TEST_CASE("scaled_gemm with stream-K is right on the GPU, in samples", "[gpu]") 
   const Context context = require_gpu(folder);
   if (context.target().name() != "sm_90a") skip_without("sm_90a", "stream-K is of strategy wgmma");
   Draw draw;
-  for (const auto& [a, b] : {std::pair{"bf16", "s4"}, {"bf16", "mxfp4"}, {"e4m3", "s4"}, {"s8", "s4"}})
+  for (const auto& [a, b] : {std::pair{"bf16", "s4"},
+                             {"bf16", "mxfp4"},
+                             {"bf16", "mxfp6_e2m3"},
+                             {"f16", "mxfp4"},
+                             {"e4m3", "s4"},
+                             {"e4m3", "nvfp4"},
+                             {"s8", "s4"}})
     for (const char* tile : {"16", "64"}) {
       const Settings problem{{"m", draw.number(1, 90)},
                              {"n", draw.number(1, 330)},
@@ -146,13 +179,13 @@ TEST_CASE("shuffle_weights is right on the GPU, every element", "[gpu]") {
   const TemporaryFolder folder;
   const Context context = require_gpu(folder);
   Draw draw;
-  for (const char* format : {"s4", "u4", "mxfp4", "nvfp4"})
-    for (const char* activations : {"bf16", "e4m3"}) {
+  for (const Type activations : {bf16, f16, e4m3, s8})
+    for (const std::string& format : weights_beside(activations)) {
       const Settings problem{{"n", draw.number(1, 300)},
                              {"k", draw.number(1, 700)},
                              {"batch", draw.number(1, 3)},
                              {"format", format},
-                             {"activations", activations}};
+                             {"activations", std::string(activations.name)}};
       run(context, "shuffle_weights", problem, size(problem, "n") * size(problem, "k") / 2, draw.seed());
     }
 }

@@ -64,6 +64,56 @@ TEST_CASE("weight layout: each bit of each element has a place of its own") {
   }
 }
 
+TEST_CASE("weight layout: of 6 bits, pairs lie in the three words of a unit, as the table says") {
+  // [pair][bit]: word * 16 + bit of the half.
+  constexpr int kPlaces[8][6] = {{4, 5, 6, 7, 8, 15},      {9, 10, 11, 12, 13, 14},  {20, 21, 22, 23, 24, 31},
+                                 {25, 26, 27, 28, 29, 30}, {36, 37, 38, 39, 40, 47}, {41, 42, 43, 44, 45, 46},
+                                 {0, 1, 2, 3, 32, 33},     {16, 17, 18, 19, 34, 35}};
+  for (const Type activations : {bf16, e4m3}) {
+    const bool bytes = activations == e4m3;
+    Layout map;
+    for (const Variant& one :
+         kit_test::specs()->match(bytes ? "wgmma.mma_async.sync.aligned.m64n8k32.f32.e4m3.e4m3"
+                                        : "wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16"))
+      if (one.operand("A").registers() == 4) map = layout(one, "A");
+    REQUIRE(map.registers == 4);
+    const kit::WeightLayout weights(e3m2, 150, 330, activations);
+    REQUIRE(weights.bytes() == 3 * 6 * 3072);
+    std::vector<std::byte> plain = random_bytes(std::size_t{150} * 332 * 6 / 8), shuffled(weights.bytes());
+    kit::shuffle_weights(weights, plain, 332, shuffled);
+    std::set<std::uint64_t> places;
+    for (std::uint64_t row = 0; row < 150; ++row)
+      for (std::uint64_t k = 0; k < 330; ++k) {
+        const int depth = bytes ? 32 : 16;
+        const auto place =
+            map.find(static_cast<int>(row % 64), static_cast<int>(k % static_cast<unsigned>(depth)));
+        REQUIRE(place);
+        const int pair =
+            bytes ? 2 * place->reg + place->bit / 16 : static_cast<int>(k % 32 / 16) * 4 + place->reg;
+        const std::uint64_t tile = row / 64 * 6 + k / 64;
+        const std::uint64_t unit =
+            tile * 3072 + static_cast<std::uint64_t>(place->lane) * 24 + k % 64 / 32 * 12;
+        for (int bit = 0; bit < 6; ++bit) {
+          const int at = kPlaces[pair][bit];
+          const std::uint64_t wanted =
+              8 * unit + static_cast<std::uint64_t>(at / 16 * 32 + at % 16) + k % 2 * 16;
+          REQUIRE(weights.bit(row, k, bit) == wanted);
+          REQUIRE(load_element(b1, shuffled, wanted) ==
+                  load_element(b1, plain, 6 * (row * 332 + k) + static_cast<std::uint64_t>(bit)));
+          places.insert(wanted);
+        }
+      }
+    CHECK(places.size() == std::size_t{150 * 330 * 6});
+  }
+}
+
+TEST_CASE("weight layout: beside e4m3 pairs of u4 lie in the halves of a word") {
+  const kit::WeightLayout weights(u4, 64, 64, e4m3);
+  for (std::uint64_t row = 0; row < 64; ++row)
+    for (std::uint64_t k = 0; k < 64; ++k)
+      CHECK(weights.bit(row, k, 0) % 32 == 16 * (k % 2) + 4 * (row % 16 / 8 * 2 + k % 4 / 2));
+}
+
 TEST_CASE("weight layout: a shift and a mask make bf16 of the registers of an e2m1 word") {
   const kit::WeightLayout weights(e2m1, 64, 64);
   std::vector<std::byte> plain = random_bytes(64 * 32), shuffled(weights.bytes());
@@ -166,6 +216,7 @@ TEST_CASE("weight layout: beside 8 bits two words have the registers of a fragme
   }
   CHECK_THROWS_AS(kit::WeightLayout(s4, 3, 5, f32), Error);
   CHECK_THROWS_AS(kit::WeightLayout(e2m1, 3, 5, s8), Error);
+  CHECK_THROWS_AS(kit::WeightLayout(e2m3, 3, 5, s8), Error);
 }
 
 TEST_CASE("weight layout: beside s8 a mask makes 16 times the integers of a register") {

@@ -1,31 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Kernels of the default choice link without a remark and do not spill, says nvJitLink.
-#include <catch2/catch_test_macros.hpp>
-
-#include "ptxloom/jit.hpp"
-#include "ptxloom/ptx.hpp"
-#include "ptxloom/templates.hpp"
-#include "support/settings.hpp"
+#include "support/linking.hpp"
 
 using namespace ptxloom;
 
 namespace {
 
-void check_linked(const char* target_name, const Settings& wanted) {
-  const auto specs = std::make_shared<const Specs>();
-  const Template& quantize = Templates().find("quantize");
-  const Target target(target_name);
-  const Settings problem = quantize.problem(wanted), config = quantize.config(*specs, target, problem, {});
-  INFO(target_name << ": " << test::words(problem) << test::words(config));
-  const LinkResult linked = Linker(Libraries())
-                                .link(print(quantize.emit(specs, target, problem, config).module),
-                                      {.target = std::string(target.name())});
-  for (const Diagnostic& remark : linked.diagnostics) FAIL_CHECK(remark.message);
-  REQUIRE_FALSE(linked.resources.empty());
-  for (const Resources& kernel : linked.resources) {
-    CHECK(kernel.registers > 0);
-    CHECK(kernel.spill_stores == 0);
-  }
+void check_linked(const char* target, const Settings& problem) {
+  test::check_linked("quantize", target, problem);
 }
 
 }  // namespace

@@ -82,6 +82,45 @@ void check(const Launch& launch, const char* bias, const char* c, const char* d,
     }
 }
 
+double activated(const std::string& name, double x) {
+  if (name == "relu") return x > 0 ? x : 0;
+  if (name == "silu") return x / (1 + std::exp(-x));
+  if (name == "gelu") return x * (1 + std::erf(x / std::sqrt(2.0))) / 2;
+  return x * (1 + std::tanh(0.7978845608028654 * (x + 0.044715 * x * x * x))) / 2;  // gelu_tanh
+}
+
+/// An activation, with factors of the product and of C, which is added before or after it.
+void check_activation(const Launch& launch, const char* activation, const char* add_c) {
+  const RunResult plain = run(launch, with(launch.problem, {{"d", "f32"}}), {});
+  const auto size = [&](const char* name) { return std::stoull(plain.kernel.problem.at(name)); };
+  std::vector<HostTensor> in;
+  for (const HostTensor& one : plain.tensors)
+    if (one.plan.name != "d") in.push_back(one);
+  const RunResult all = run(launch,
+                            with(launch.problem, {{"alpha", "0.0625"},
+                                                  {"beta", "-1.5"},
+                                                  {"bias", "f32"},
+                                                  {"c", "f32"},
+                                                  {"activation", activation},
+                                                  {"add_c", add_c},
+                                                  {"row_weights", "yes"}}),
+                            in);
+  const std::vector<double> sums = values(plain, "d"), biases = values(all, "bias"), c = values(all, "c"),
+                            weights = values(all, "row_weights"), got = values(all, "d");
+  const std::size_t n = size("n");
+  const double precision = launch.problem.at("d") == "f32" ? 1e-5 : 0x1p-7;
+  for (std::size_t row = 0; row < size("m"); ++row)
+    for (std::size_t column = 0; column < n; ++column) {
+      INFO("d[" << row << ", " << column << "], " << activation << ", seed " << Catch::getSeed());
+      const double x = 0.0625 * sums[row * n + column] + biases[column], added = -1.5 * c[row * n + column];
+      const double wanted = std::string_view(add_c) == "before"
+                                ? activated(activation, x + added) * weights[row]
+                                : activated(activation, x) * weights[row] + added;
+      REQUIRE(std::abs(got[row * n + column] - wanted) <=
+              precision * (std::abs(x) * (1 + std::abs(weights[row])) + std::abs(added) + 1));
+    }
+}
+
 Settings formats(const char* a, const char* b) { return {{"format_a", a}, {"format_b", b}}; }
 
 }  // namespace
@@ -113,6 +152,31 @@ TEST_CASE("scaled_gemm, epilogue: gates and values have a bias of their own, and
         "bf16", "f16", true);
   check({with(with(shape(19, 80, 160), formats("mxfp8_e4m3", "mxfp4")), batches), "sm_120a"}, "f32", "f16",
         "f32", true);
+}
+
+TEST_CASE("scaled_gemm, epilogue: activations and factors, by all strategies") {
+  const Settings staged{
+      {"tile_m", "32"}, {"tile_n", "64"}, {"tile_k", "64"}, {"warps_n", "4"}, {"split", "1"}};
+  const Settings single{{"d", "f32"}}, half{{"d", "bf16"}};
+  check_activation({with(with(shape(19, 72, 160), formats("bf16", "s4")), single), "sm_90a"}, "relu",
+                   "after");
+  check_activation({with(with(shape(70, 72, 160), formats("e4m3", "mxfp4")), half), "sm_90a", staged}, "gelu",
+                   "before");
+  check_activation({with(with(shape(35, 70, 130), formats("f16", "u4")), single), "sm_80"}, "silu", "before");
+  check_activation({with(with(shape(35, 70, 160), formats("nvfp4", "nvfp4")), single), "sm_120a"},
+                   "gelu_tanh", "after");
+  check_activation({with(with(shape(35, 70, 160), formats("mxfp8_e4m3", "mxfp4")), half), "sm_89"}, "relu",
+                   "before");
+}
+
+TEST_CASE("scaled_gemm, epilogue: what does not go together is refused") {
+  const Settings problem = with(shape(19, 80, 160), with(formats("bf16", "s4"), {{"swiglu", "yes"}}));
+  CHECK_THAT(refusal([&] { scaled_gemm().problem(with(problem, {{"activation", "relu"}})); }),
+             ContainsSubstring("activation=relu") && ContainsSubstring("swiglu"));
+  CHECK_THAT(refusal([&] { scaled_gemm().problem(with(problem, {{"c", "f32"}, {"add_c", "before"}})); }),
+             ContainsSubstring("add_c=before"));
+  CHECK_THAT(refusal([&] { scaled_gemm().problem(with(problem, {{"alpha", "1e39"}})); }),
+             ContainsSubstring("does not fit f32"));
 }
 
 TEST_CASE("scaled_gemm, epilogue: a pitch of C without C is refused") {

@@ -15,6 +15,7 @@
 #include "ptxloom/ptx.hpp"
 #include "ptxloom/runner.hpp"
 #include "scaled_gemm/running.hpp"
+#include "support/executor_of.hpp"
 #include "support/narrow.hpp"
 #include "support/settings.hpp"
 
@@ -26,10 +27,7 @@ using test::with;
 
 namespace {
 
-const Context& executor() {
-  static const Context context({.device = "cpu", .cpu_target = "sm_120a"});
-  return context;
-}
+const Context& executor() { return test::executor_of("sm_120a"); }
 
 /// The values of a matrix of elements of 6 bits, 16 of them in 16 bytes, at their positions without padding.
 std::vector<double> padded_values(Type type, std::span<const std::byte> bytes) {
@@ -47,53 +45,67 @@ std::vector<double> values_of(const HostTensor& tensor) {
 /// The values of A (0) or B (1).
 std::vector<double> elements_of(const RunResult& run, std::size_t operand) {
   const std::string& format = run.kernel.problem.at(operand == 0 ? "format_a" : "format_b");
-  if (format == "mxfp6_e2m3") return padded_values(e2m3, run.tensors[operand].bytes);
-  if (format == "mxfp6_e3m2") return padded_values(e3m2, run.tensors[operand].bytes);
+  if (format.ends_with("e2m3")) return padded_values(e2m3, run.tensors[operand].bytes);
+  if (format.ends_with("e3m2")) return padded_values(e3m2, run.tensors[operand].bytes);
   return values_of(run.tensors[operand]);
 }
 
-/// D by the textbook, with the tests' own decoding. Each group of k has a scale of A and one of B.
+const HostTensor* find(const RunResult& run, std::string_view name) {
+  const auto found =
+      std::ranges::find(run.tensors, name, [](const HostTensor& tensor) { return tensor.plan.name; });
+  return found == run.tensors.end() ? nullptr : &*found;
+}
+
+/// D by the textbook, with the tests' own decoding. Each group of k of A and of B has a scale.
 class Products {
  public:
   explicit Products(const RunResult& run)
-      : k_(size(run, "k")),
-        lda_(size(run, "lda")),
-        ldb_(size(run, "ldb")),
-        a_(elements_of(run, 0)),
-        b_(elements_of(run, 1)),
-        scale_a_(values_of(run.tensors[2])),
-        scale_b_(values_of(run.tensors[3])) {
-    if (run.kernel.problem.at("format_a") != "nvfp4") return;
-    length_ = 16;
-    factor_ = values_of(run.tensors[4])[0] * values_of(run.tensors[5])[0];
-  }
+      : k_(size(run, "k")), a_(operand(run, "a", 0)), b_(operand(run, "b", 1)) {}
   double at(std::size_t row, std::size_t column) const {
-    const std::size_t groups = (k_ + length_ - 1) / length_;
     double sum = 0;
-    for (std::size_t group = 0; group < groups; ++group) {
-      double part = 0;
-      for (std::size_t i = length_ * group; i < std::min(k_, length_ * group + length_); ++i)
-        part += a_[row * lda_ + i] * b_[column * ldb_ + i];
-      sum += part * scale_a_[row * groups + group] * scale_b_[column * groups + group];
-    }
-    return sum * factor_;
+    for (std::size_t i = 0; i < k_; ++i) sum += a_.at(row, i, k_) * b_.at(column, i, k_);
+    return sum * a_.factor * b_.factor;
   }
 
  private:
-  static std::size_t size(const RunResult& run, const char* name) {
+  struct Side {
+    std::size_t pitch, length;
+    std::vector<double> elements, scales;
+    double factor;
+    double at(std::size_t row, std::size_t i, std::size_t k) const {
+      const double element = elements[row * pitch + i];
+      return scales.empty() ? element : element * scales[row * ((k + length - 1) / length) + i / length];
+    }
+  };
+  static std::size_t size(const RunResult& run, const std::string& name) {
     return std::stoull(run.kernel.problem.at(name));
   }
+  static Side operand(const RunResult& run, const std::string& name, std::size_t number) {
+    const std::string &format = run.kernel.problem.at("format_" + name),
+                      &group = run.kernel.problem.at("group");
+    const HostTensor* const scales = find(run, "scale_" + name);
+    const HostTensor* const whole = group == "tensor" ? scales : find(run, "tensor_scale_" + name);
+    Side side{.pitch = size(run, "ld" + name),
+              .length = find_type(format)   ? size(run, "k")
+                        : format == "nvfp4" ? 16U
+                                            : 32U,
+              .elements = elements_of(run, number),
+              .scales = {},
+              .factor = whole == nullptr ? 1 : values_of(*whole)[0]};
+    if (scales != nullptr && scales != whole) side.scales = values_of(*scales);
+    return side;
+  }
 
-  std::size_t k_, lda_, ldb_, length_ = 32;
-  std::vector<double> a_, b_, scale_a_, scale_b_;
-  double factor_ = 1;
+  std::size_t k_;
+  Side a_, b_;
 };
 
-RunResult run(const Settings& problem, const Settings& config = {}, const std::vector<HostTensor>& in = {}) {
+RunResult run(const Settings& problem, const Settings& config = {}, const std::vector<HostTensor>& in = {},
+              const char* target = "sm_120a") {
   INFO("problem " << test::words(problem) << ", config " << test::words(config) << ", seed "
                   << Catch::getSeed());
   RunResult result =
-      run_template(executor(), scaled_gemm(),
+      run_template(test::executor_of(target), scaled_gemm(),
                    {.problem = problem, .config = config, .inputs = in, .seed = Catch::getSeed()});
   INFO("all parameters " << test::words(result.kernel.config));
   CHECK(result.verdict.first.empty());
@@ -173,6 +185,94 @@ TEST_CASE("scaled_gemm: MX formats of any width beside each other") {
   run(with(shape(70, 131, 272), {{"format_a", "mxfp4"}, {"format_b", "mxfp6_e3m2"}, {"lda", "304"}}),
       {{"tile_m", "64"}, {"tile_n", "32"}, {"warps_m", "4"}, {"warps_n", "2"}, {"stages", "4"}});
   run(with(shape(33, 50, 150), {{"format_a", "mxfp8_e4m3"}, {"format_b", "mxfp4"}, {"d", "f16"}}));
+}
+
+TEST_CASE("scaled_gemm: any two formats are dequantized where no instruction applies their scales") {
+  constexpr std::array kFormats = {"mxfp8_e4m3", "mxfp8_e5m2", "mxfp6_e2m3", "mxfp6_e3m2", "mxfp4", "nvfp4"};
+  int number = 0;
+  for (const char* a : kFormats)
+    for (const char* b : kFormats) {
+      const Settings formats{{"format_a", a}, {"format_b", b}, {"d", "f32"}};
+      run(with(shape(21, 37, 336), formats), {{"strategy", "dequantize"}}, {},
+          std::array{"sm_80", "sm_89", "sm_90a", "sm_120a"}[static_cast<std::size_t>(number++ % 4)]);
+    }
+  run(shape(1, 1, 1), {}, {}, "sm_90a");
+  run(with(shape(19, 50, 100), {{"lda", "112"}, {"ldb", "101"}, {"ldd", "53"}}), {}, {}, "sm_80");
+  run(with(shape(33, 50, 150), {{"format_a", "nvfp4"}, {"format_b", "mxfp8_e5m2"}, {"d", "f16"}}), {}, {},
+      "sm_90a");
+  const auto config = [](const char* m, const char* n, const char* k, const char* wm, const char* wn,
+                         const char* stages) {
+    return Settings{{"tile_m", m},   {"tile_n", n},   {"tile_k", k},
+                    {"warps_m", wm}, {"warps_n", wn}, {"stages", stages}};
+  };
+  for (const Settings& c :
+       {config("16", "32", "64", "1", "4", "4"), config("128", "64", "64", "2", "2", "2"),
+        config("32", "128", "128", "1", "4", "2"), config("64", "32", "128", "4", "4", "2")})
+    for (const auto& [a, b] : {std::pair{"mxfp8_e4m3", "mxfp4"}, {"mxfp6_e3m2", "nvfp4"}})
+      run(with(shape(70, 131, 432), {{"format_a", a}, {"format_b", b}, {"d", "f32"}}), c, {}, "sm_90a");
+}
+
+TEST_CASE("scaled_gemm: floats of 8, 6 and 4 bits with scales of rows and columns, of tensors, or none") {
+  constexpr std::array kFormats = {"e4m3", "e5m2", "e2m3", "e3m2", "e2m1"};
+  constexpr std::array kGroups = {"row", "tensor", "none"};
+  std::size_t number = 0;
+  for (const char* a : kFormats)
+    for (const char* b : kFormats) {
+      const Settings formats{{"format_a", a}, {"format_b", b}, {"d", "f32"}, {"group", kGroups[number % 3]}};
+      run(with(shape(21, 37, 336), formats));
+      run(with(shape(21, 37, 144), formats), {}, {}, std::array{"sm_80", "sm_90a"}[number++ % 2]);
+    }
+  run(with(shape(1, 1, 1), {{"format_a", "e4m3"}}));
+  run(with(shape(33, 75, 301), {{"format_a", "e5m2"}, {"lda", "305"}, {"d", "f16"}}));
+  run(with(shape(70, 131, 272), {{"format_a", "e2m1"}, {"format_b", "e3m2"}, {"lda", "304"}}),
+      {{"tile_m", "64"}, {"tile_n", "32"}, {"warps_m", "4"}, {"warps_n", "2"}, {"stages", "4"}});
+  const Settings experts{{"format_a", "e4m3"}, {"format_b", "e2m1"}, {"batch", "3"},
+                         {"swiglu", "yes"},    {"bias", "f32"},      {"row_weights", "yes"}};
+  for (const char* group : kGroups) {
+    const RunResult result = run_template(
+        executor(), scaled_gemm(),
+        {.problem = with(with(shape(19, 48, 96), experts), {{"group", group}}), .seed = Catch::getSeed()});
+    CHECK(result.verdict.first.empty());
+    CHECK(result.verdict.ok());
+  }
+  const Specs specs;
+  const auto chosen = [&](const Settings& more) {
+    return scaled_gemm()
+        .config(specs, Target("sm_120a"), scaled_gemm().problem(with(shape(16, 16, 32), more)), {})
+        .at("strategy");
+  };
+  CHECK(chosen({{"format_a", "e5m2"}, {"format_b", "e2m3"}}) == "f8f6f4");
+  CHECK_THAT(refusal([&] { chosen({{"format_a", "e5m2"}, {"group", "128"}}); }),
+             ContainsSubstring("row, tensor or none"));
+  CHECK_THAT(refusal([&] { chosen({{"format_a", "bf16"}, {"format_b", "s4"}, {"group", "tensor"}}); }),
+             ContainsSubstring("leave group out"));
+}
+
+TEST_CASE("scaled_gemm, dequantized: NaN, zeros and the ends of the scales' range") {
+  const Settings problem = with(shape(21, 35, 130), {{"d", "f32"}});
+  const auto all = [&](const char* name, unsigned code) {
+    return tensor(problem, name, [code](auto, auto) { return code; });
+  };
+  for (const char* target : {"sm_80", "sm_90a"}) {
+    const auto one_nan = [&](const char* name, std::uint64_t of_row, std::uint64_t of_group) {
+      return tensor(problem, name, [=](auto row, auto group) {
+        return row == of_row && group == of_group ? 0xFFU : power(0);
+      });
+    };
+    const RunResult result = run(problem, {}, {one_nan("scale_a", 11, 4), one_nan("scale_b", 34, 0)}, target);
+    const std::vector<double> d = values_of(result.tensors[4]);
+    CHECK(std::ranges::count_if(d, [](double x) { return std::isnan(x); }) == 35 + 21 - 1);
+    run(problem, {}, {all("scale_a", 0x00), all("scale_b", 0xF0)}, target);
+    run(problem, {}, {all("a", 0x00), all("b", 0x80), all("scale_a", 0xFE), all("scale_b", 0xFE)}, target);
+    // 448 * 2^127 is infinite in bf16.
+    const RunResult large = run_template(
+        test::executor_of(target), scaled_gemm(),
+        {.problem = problem,
+         .inputs = {all("a", 0x7E), all("b", 0x38), all("scale_a", 0xFE), all("scale_b", 0x00)}});
+    CHECK(large.verdict.first.empty());
+    REQUIRE(large.verdict.ok());
+    for (const double value : values_of(large.tensors[4])) REQUIRE(std::isinf(value));
+  }
 }
 
 TEST_CASE("scaled_gemm: each scale of 4-bit elements reaches its own row and group only") {
@@ -286,7 +386,9 @@ TEST_CASE("scaled_gemm: what cannot be served is refused, and the hint says what
     return refusal(
         [&] { scaled_gemm().config(specs, Target(target), scaled_gemm().problem(problem), config); });
   };
-  CHECK_THAT(refused(shape(16, 16, 32), {}, "sm_90a"), ContainsSubstring("sm_120a"));
+  CHECK_THAT(refused(shape(16, 16, 32), {}, "sm_75"), ContainsSubstring("sm_80, sm_86"));
+  CHECK_THAT(refused(shape(16, 16, 32), {{"strategy", "block_scale"}}, "sm_90a"),
+             ContainsSubstring("sm_120a"));
   CHECK(refused(shape(16, 16, 32), {}, "sm_121a") == "it was accepted");
   CHECK_THAT(refused(shape(16, 16, 32), {{"tile_m", "16"}, {"warps_m", "2"}}, "sm_120a"),
              ContainsSubstring("16 rows"));
@@ -301,8 +403,10 @@ TEST_CASE("scaled_gemm: what cannot be served is refused, and the hint says what
              ContainsSubstring("whole bytes") && ContainsSubstring("give a multiple of 2"));
   CHECK_THAT(refused(with(with(shape(16, 16, 32), packed), {{"group", "32"}}), {}, "sm_120a"),
              ContainsSubstring("16 elements"));
-  CHECK_THAT(refused(with(shape(16, 16, 32), {{"format_a", "mxfp4"}, {"format_b", "nvfp4"}}), {}, "sm_120a"),
-             ContainsSubstring("mxfp6_e3m2, mxfp4"));
+  CHECK(refused(with(shape(16, 16, 32), {{"format_a", "mxfp4"}, {"format_b", "nvfp4"}}), {}, "sm_120a") ==
+        "it was accepted");
+  CHECK_THAT(refused(with(shape(16, 16, 32), {{"format_a", "mxfp4"}, {"format_b", "s4"}}), {}, "sm_120a"),
+             ContainsSubstring("mxfp4, nvfp4"));
   CHECK_THAT(refused(with(shape(16, 16, 64), {{"lda", "63"}}), {}, "sm_120a"),
              ContainsSubstring("give at least 64, or 0"));
 }

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
+#include <string_view>
+
 #include "ptxloom/activation.hpp"
 #include "ptxloom/builder.hpp"
 
@@ -18,6 +21,10 @@
 /// | gelu | x * Phi(x), Phi the normal distribution; its absolute error is at most 1.5e-7 times abs(x) |
 namespace [[gnu::visibility("default")]] ptxloom {
 namespace kit {
+
+/// The activation of this name, as a problem's parameter `activation` spells it, if there is one.
+std::optional<Activation> find_activation(std::string_view name);
+std::string_view name(Activation activation);  ///< its name; empty if it is none of them
 
 /// As the table above says. Each throws Error(usage, "operand-type") for a value that is no f32.
 ///@{

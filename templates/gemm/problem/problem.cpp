@@ -11,6 +11,8 @@
 #include <sstream>
 #include <tuple>
 
+#include "ptxloom/kit/activation.hpp"
+
 namespace ptxloom::gemm_kernel {
 namespace {
 
@@ -71,12 +73,6 @@ void check_sums(const Settings& settings) {
                 fmt::format("gemm: sums=promoted cannot be used with a={}", settings.at("a")),
                 "leave sums out: it is for e4m3 and e5m2; accumulators of other types keep all their bits");
 }
-
-constexpr std::pair<std::string_view, Activation> kActivations[] = {{"none", Activation::none},
-                                                                    {"relu", Activation::relu},
-                                                                    {"gelu", Activation::gelu},
-                                                                    {"gelu_tanh", Activation::gelu_tanh},
-                                                                    {"silu", Activation::silu}};
 
 GemmScale scale_of(const std::string& word) {
   if (word == "none") return GemmScale::none;
@@ -151,8 +147,7 @@ EpilogueTerms terms_of(const Settings& settings) {
                   .scale_b = scale_of(word("scale_b")),
                   .scale_d = word("scale_d") == "tensor"};
   if (word("bias") != "none") f.bias = type_of(settings, "bias");
-  for (const auto& [name, activation] : kActivations)
-    if (name == word("activation")) f.activation = activation;
+  f.activation = kit::find_activation(word("activation")).value_or(Activation::none);
   return f;
 }
 
@@ -261,8 +256,8 @@ Problem transposed(Problem p) {
 }
 
 std::string activation_name(Activation activation) {
-  for (const auto& [word, value] : kActivations)
-    if (value == activation) return std::string(word);
+  const std::string_view name = kit::name(activation);
+  if (!name.empty()) return std::string(name);
   return std::to_string(static_cast<int>(activation));  // not one of them, and refused as that
 }
 

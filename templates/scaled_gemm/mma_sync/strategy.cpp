@@ -29,7 +29,7 @@ int estimated_registers(const Problem& p, const Config& c) {
 
 double instructions_of_word(const Problem& p) {
   if (p.b.bytes()) return kOfBytes;
-  return kOfWord + (p.b.wide_scales() && !p.row_scales() ? kOfWideScales : 0);
+  return kOfWord + (p.scales_in_f32() && !p.row_scales() ? kOfWideScales : 0);
 }
 
 bool whole_tiles(const Config& c) {

@@ -6,7 +6,6 @@
 namespace ptxloom::scaled_gemm::mma_sync {
 namespace {
 
-constexpr int kWordsAtOnce = 4;
 constexpr int kPairBytes = 2;  // values of two rows are side by side
 
 }  // namespace
@@ -26,11 +25,8 @@ void Weights::load(Reg depth) {
   for (RowTile& tile : tiles_) {
     const Reg unit = k_.mad_wide(tile.number, static_cast<std::int64_t>(layout_.depth_tiles()),
                                  k_.convert(u64, k_.div(depth, layout_.tile_depth())));
-    Reg from = k_.fma(unit, kit::WeightLayout::kTileBytes, in_.weights);
-    from = k_.mad_wide(in_.thread, kit::WeightLayout::kThreadBytes, from);
-    for (std::size_t i = 0; i < tile.next.words.size(); i += kWordsAtOnce)
-      k_.emit("ld.global.nc.v4.b32", std::span<const Reg>(tile.next.words).subspan(i, kWordsAtOnce),
-              k_.at(from, static_cast<int>(i) / kWordsAtOnce * kit::WeightLayout::kTileBytes));
+    const Reg from = k_.fma(unit, static_cast<std::int64_t>(layout_.tile_bytes()), in_.weights);
+    groups_.load_words("ld.global.nc", tile.next, k_.mad_wide(in_.thread, layout_.thread_bytes(), from));
     load_groups(tile, depth);
   }
 }

@@ -14,9 +14,12 @@ namespace {
 // other clock and count twice. A share of the loop is among them.
 constexpr double kOfBytes = 16;       // for a word of four elements, counted in PTX
 constexpr double kOfWideScales = 24;  // more, with scales in f32, by the same count
+constexpr double kOfSixBits = 28,
+                 kSixBitWords = 1.5;  // of a word, and words of an instruction; counted in PTX
 constexpr double kOfIntegers = 27, kOfMxFloats = 36, kOfNvFloats = 50;
 constexpr double kBytesOfIntegers = 21, kBytesOfFloats = 26,
-                 kBytesOfBytes = 9;   // beside 8 bits, counted in PTX
+                 kRoundedBytes = 32,  // that become f16 and are rounded to e4m3
+    kBytesOfBytes = 9;                // beside 8 bits, counted in PTX
 constexpr double kDrainClocks = 100;  // of the pipeline of wgmma, a guess
 // Of these instructions, the part that nothing hides, for one to three warpgroups; by times of experts on an
 // H200.
@@ -33,10 +36,15 @@ constexpr double kTouchClocks = 0.9,
 
 double instructions_of_word(const Problem& p) {
   if (p.a.format.element == s8) return kBytesOfBytes;
-  if (p.row_scales()) return p.b.integers() ? kBytesOfIntegers : kBytesOfFloats;
+  if (p.row_scales()) {
+    if (p.b.zero_points() || p.b.format.scale == ue4m3 || p.b.format.element.bits == 6) return kRoundedBytes;
+    return p.b.integers() ? kBytesOfIntegers : kBytesOfFloats;
+  }
   if (p.b.bytes()) return kOfBytes;
-  if (p.b.integers()) return kOfIntegers + (p.b.wide_scales() ? kOfWideScales : 0);
-  return p.b.format.scale == ue8m0 ? kOfMxFloats : kOfNvFloats;
+  const double wide = p.scales_in_f32() ? kOfWideScales : 0;
+  if (p.b.integers()) return kOfIntegers + wide;
+  if (p.b.format.element.bits == 6) return kOfSixBits + wide / kSixBitWords;
+  return (p.b.format.scale == ue8m0 ? kOfMxFloats : kOfNvFloats) + wide;
 }
 
 /// Warps times words that they make fragments of.

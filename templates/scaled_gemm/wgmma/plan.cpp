@@ -73,7 +73,7 @@ bool staged(const Problem& p, const Config& c) {
 
 Plan::Plan(const TargetInfo& chip, const Problem& p, const Config& c)
     : activations(p.a.matrix(), c.tile_m, c.tile_m, c.tile_k, c.share),
-      weight_bytes(c.tile_k / p.b.weights().tile_depth() * kit::WeightLayout::kTileBytes),
+      weight_bytes(c.tile_k / p.b.weights().tile_depth() * static_cast<int>(p.b.weights().tile_bytes())),
       scale_groups(WeightGroups::count_of(p, c.tile_k)),
       scale_bytes(scale_groups * kRows * p.b.format.scale.bytes()),
       zero_bytes(p.b.zero_points() ? scale_groups * kRows : 0),

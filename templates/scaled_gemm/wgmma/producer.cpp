@@ -44,8 +44,8 @@ void Producer::fill(const kit::TileOrigin& tile, Reg depth) {
     const Reg row = row_tile_of_all(k_, p_, tile.batch, row_tile(tile, i));
     const Reg unit = k_.mad_wide(row, static_cast<std::int64_t>(layout.depth_tiles()),
                                  wide(k_.div(depth, layout.tile_depth())));
-    copy("weights", plan_.weight_bytes, k_.fma(unit, kit::WeightLayout::kTileBytes, in_["b"]), stage, i,
-         full);
+    copy("weights", plan_.weight_bytes,
+         k_.fma(unit, static_cast<std::int64_t>(layout.tile_bytes()), in_["b"]), stage, i, full);
     const Reg group = k_.mad_wide(row, static_cast<std::int64_t>(layout.groups(p_.b.format.block)),
                                   wide(WeightGroups::group_at(k_, p_, depth)));
     const int size = kRows * p_.b.format.scale.bytes();

@@ -106,13 +106,13 @@ void Store::await_buffer() {
 void Store::write_box(const std::vector<Reg>& sums, const Results& results, const Place& own, int box,
                       Reg buffer) {
   const std::vector<kit::AccumulatorPlace> places = kit::accumulator_places(mma_);
-  std::map<int, ResultRow> rows;             // by column of the product
-  std::map<int, std::optional<Reg>> biases;  // by row of the product
+  std::map<int, ResultRow> rows;           // by column of the product
+  std::map<int, ResultColumn> of_columns;  // by row of the product
   const auto scaled = [&](std::size_t i, const ResultRow& of_row) {
     const int row = places.at(i).row;
-    const auto [bias, fresh] = biases.try_emplace(row);
-    if (fresh && p_.bias) bias->second = results.bias(k_.add(own.column, row));
-    return results.scaled(sums.at(i), of_row, bias->second);
+    const auto [column, fresh] = of_columns.try_emplace(row);
+    if (fresh && p_.bias) column->second = results.column(k_.add(own.column, row));
+    return results.scaled(sums.at(i), of_row, column->second);
   };
   const auto result = [&](std::size_t i) {
     const auto [place, fresh] = rows.try_emplace(places.at(i).column);
@@ -120,8 +120,8 @@ void Store::write_box(const std::vector<Reg>& sums, const Results& results, cons
     const ResultRow& of_row = place->second;
     Reg made = scaled(i, of_row);
     if (p_.swiglu) made = results.gated(made, scaled(i + kValueApart, of_row));
-    if (!p_.c && !of_row.weight) return made;
-    return results.result(made, of_row, k_.add(own.stored, p_.swiglu ? 0 : places.at(i).row));
+    const Reg column = p_.c && !p_.swiglu ? k_.add(own.stored, places.at(i).row) : own.stored;
+    return results.result(made, of_row, column);
   };
   const int groups = plan_.store.rows / kMatrix, first = box * groups;
   const int beside = p_.swiglu ? 1 : 2, below = kMatrices / beside;

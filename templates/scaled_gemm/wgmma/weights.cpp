@@ -4,7 +4,6 @@
 namespace ptxloom::scaled_gemm::wgmma {
 namespace {
 
-constexpr int kWordsAtOnce = 4;
 constexpr int kPairBytes = 2;  // scales of two rows are side by side
 
 }  // namespace
@@ -14,7 +13,7 @@ Weights::Weights(KernelBuilder& k, const Problem& p, const Config& c, const Plan
     : k_(k), p_(p), plan_(plan), in_(in), steps_(chunk_steps(p, c)), groups_(k, p, c.tile_k, in.table) {
   const int tiles = row_tiles_of_warpgroup(c);
   words_ = k.fma(in.warpgroup, tiles * plan.weight_bytes, plan.stage.address(k, in.stages, "weights"));
-  words_ = k.fma(in.thread, kit::WeightLayout::kThreadBytes, words_);
+  words_ = k.fma(in.thread, p.b.weights().thread_bytes(), words_);
   scales_ = k.fma(in.warpgroup, tiles * plan.scale_bytes, plan.stage.address(k, in.stages, "scales"));
   const Reg place = k.fma(k.shr(in.thread, 5), 8, k.shr(k.and_(in.thread, 31), 2));
   scales_ = k.fma(place, kPairBytes * p.b.format.scale.bytes(), scales_);
@@ -27,12 +26,7 @@ void Weights::read(Reg stage, Reg depth) {
   const Reg words = k_.add(words_, stage), scales = k_.add(scales_, stage);
   int number = 0;
   for (RowTile& tile : tiles_) {
-    const std::vector<Reg>& into = tile.block.words;
-    for (std::size_t i = 0; i < into.size(); i += kWordsAtOnce) {
-      const int offset =
-          number * plan_.weight_bytes + static_cast<int>(i) / kWordsAtOnce * kit::WeightLayout::kTileBytes;
-      k_.emit("ld.shared.v4.b32", std::span(into).subspan(i, kWordsAtOnce), k_.at(words, offset));
-    }
+    groups_.load_words("ld.shared", tile.block, k_.add(words, number * plan_.weight_bytes));
     groups_.load_scales("ld.shared", tile.block, k_.add(scales, number * plan_.scale_bytes), depth, in_.k);
     for (std::size_t i = 0; i < tile.block.zeros.size(); ++i)
       k_.emit("ld.shared.u16", tile.block.zeros[i],

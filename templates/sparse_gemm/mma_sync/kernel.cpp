@@ -60,7 +60,7 @@ class Generator {
         p_(p),
         c_(c),
         layout_(p.layout()),
-        mma_(k_.specs().match(mma_opcode(p)).front()),
+        mma_(*find_mma(k_.specs(), target, p)),
         products_(k_, mma_, c.warp_n(), c.warp_m()),
         stage_(stage_of(p, c)) {}
 
@@ -239,9 +239,15 @@ class Generator {
 
 }  // namespace
 
-std::string mma_opcode(const Problem& p) {
-  return fmt::format("mma.sp::ordered_metadata.sync.aligned.m16n8k{0}.row.col.{2}.{1}.{1}.{2}",
-                     instruction_depth(p), p.type.name, p.accumulator().name);
+std::optional<Variant> find_mma(const Specs& specs, const Target& target, const Problem& p) {
+  const std::string shape = fmt::format("m16n8k{}", instruction_depth(p));
+  return specs.find("mma.sp",
+                    {{"shape", shape},
+                     {"sp", "sp::ordered_metadata"},
+                     {"a", p.type.name},
+                     {"b", p.type.name},
+                     {"d", p.accumulator().name}},
+                    target);
 }
 
 int shared_bytes(const Problem& p, const Config& c) { return c.stages * stage_of(p, c).pitch(); }

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <memory>
-#include <string>
+#include <optional>
 
 #include "ptxloom/template.hpp"
 #include "sparse_gemm/config.hpp"
@@ -12,7 +12,8 @@
 // cp.async; each thread loads its words of metadata straight from global memory, a k-block ahead.
 namespace ptxloom::sparse_gemm::mma_sync {
 
-std::string mma_opcode(const Problem& problem);
+/// The instruction, if the target has it.
+std::optional<Variant> find_mma(const Specs& specs, const Target& target, const Problem& problem);
 /// Shared memory of the stages.
 int shared_bytes(const Problem& problem, const Config& config);
 /// Registers of a thread, estimated.

@@ -62,7 +62,7 @@ tune::Demand demand_of(const Target&, const Problem& p, const Config& c) {
 const Strategy& strategy() {
   static const Strategy instance{
       .kernels = {.name = "mma_sync", .rules = rules(), .demand = demand_of, .emit = emit_kernel},
-      .opcode = mma_opcode};
+      .find = find_mma};
   return instance;
 }
 

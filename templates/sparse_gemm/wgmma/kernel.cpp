@@ -83,7 +83,7 @@ class Generator {
       loop.run(portion);
       k_.comment("store: rows of D are columns of the product");
       store_transposed(k_, p_, in_, portion.tile,
-                       {.mma = with_a_in_shared(k_.specs(), opcode(p_, c_.tile_m)),
+                       {.mma = *find_mma(k_.specs(), k_.target(), p_, c_.tile_m),
                         .rows = kRows,
                         .columns = c_.tile_m,
                         .accumulators = loop.accumulators(),

@@ -16,7 +16,7 @@ MainLoop::MainLoop(KernelBuilder& k, const Problem& p, const Config& c, const Pl
       units_(chunk_units(p)),
       pipeline_(pipeline),
       in_(in),
-      mma_(with_a_in_shared(k.specs(), opcode(p, c.tile_m))),
+      mma_(*find_mma(k.specs(), k.target(), p, c.tile_m)),
       cursor_(pipeline.consumer()),
       values_(k, plan.values, plan.stage.address(k, in.stages, "values")),
       activations_(k, plan.activations, plan.stage.address(k, in.stages, "activations")),

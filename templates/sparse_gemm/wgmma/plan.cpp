@@ -19,14 +19,18 @@ constexpr std::uint32_t kAlignment = 16;  // bytes
 
 }  // namespace
 
-std::string opcode(const Problem& p, int tile_m) {
-  return fmt::format("wgmma.mma_async.sp.sync.aligned.m64n{}k{}.{}.{}.{}", tile_m, instruction_depth(p),
-                     p.accumulator().name, p.type.name, p.type.name);
-}
-
-Variant with_a_in_shared(const Specs& specs, const std::string& opcode) {
-  const std::vector<Variant> found = specs.match(opcode);
-  return *std::ranges::find_if(found, [](const Variant& one) { return one.operand("A").registers() == 1; });
+std::optional<Variant> find_mma(const Specs& specs, const Target& target, const Problem& p, int tile_m) {
+  const std::string n = std::to_string(tile_m), shape = fmt::format("m64n{}k{}", n, instruction_depth(p));
+  return specs.find("wgmma.mma_async",
+                    {{"shape", shape},
+                     {"N", n},
+                     {"sp", "sp"},
+                     {"ratio", "2"},
+                     {"a", p.type.name},
+                     {"b", p.type.name},
+                     {"d", p.accumulator().name},
+                     {"source", "descriptor"}},
+                    target);
 }
 
 // An SM's register file has four partitions, and a warp lives in one of them.

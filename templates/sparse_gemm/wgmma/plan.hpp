@@ -28,10 +28,8 @@ inline int chunk_units(const Problem& p) { return chunk_depth(p) / p.layout().ti
 ///@}
 inline int chunks(const Problem& p, const Config& c) { return c.tile_k / chunk_depth(p); }
 
-/// The instruction for tiles of this many rows of D.
-std::string opcode(const Problem& problem, int tile_m);
-/// Its form with A in shared memory.
-Variant with_a_in_shared(const Specs& specs, const std::string& opcode);
+/// The instruction for tiles of this many rows of D, if the target has it: A is in shared memory.
+std::optional<Variant> find_mma(const Specs& specs, const Target& target, const Problem& problem, int tile_m);
 
 /// Registers that a thread can have with this many thread blocks on an SM.
 int registers_with(int blocks, const TargetInfo& chip, const Config& config);

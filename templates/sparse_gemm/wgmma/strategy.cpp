@@ -9,6 +9,8 @@
 namespace ptxloom::sparse_gemm::wgmma {
 namespace {
 
+constexpr int kLeastColumns = 8;  // of an instruction of any type
+
 constexpr double kTouchClocks = 0.9;  // of a store that touches one sector, as of gemm
 constexpr double kNeighbours = 8;     // elements of D that a warp stores side by side
 // Times the operations where an SM has a single warpgroup: nothing hides its loads of metadata. Measured on
@@ -76,14 +78,16 @@ tune::Demand demand_of(const Target& target, const Problem& p, const Config& c) 
       .stored_sectors = sectors * double(c.grid(p))};
 }
 
-std::string least_opcode(const Problem& p) { return opcode(p, 8); }
+std::optional<Variant> find_least(const Specs& specs, const Target& target, const Problem& p) {
+  return find_mma(specs, target, p, kLeastColumns);
+}
 
 }  // namespace
 
 const Strategy& strategy() {
   static const Strategy instance{
       .kernels = {.name = "wgmma", .rules = rules(), .demand = demand_of, .emit = emit_kernel},
-      .opcode = least_opcode};
+      .find = find_least};
   return instance;
 }
 

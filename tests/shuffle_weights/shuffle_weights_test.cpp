@@ -1,17 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 // The template shuffle_weights in the executor: what the kernel writes is what the host's functions write,
 // and lies where docs/scaled_gemm.md says; what it writes, scaled_gemm multiplies.
+#include <algorithm>
 #include <catch2/catch_get_random_seed.hpp>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
+#include <cmath>
 #include <random>
 
-#include "scaled_gemm/weight_case.hpp"
+#include "ptxloom/context.hpp"
+#include "ptxloom/runner.hpp"
+#include "scaled_gemm/running.hpp"
+#include "support/executor_of.hpp"
+#include "support/narrow.hpp"
+#include "support/settings.hpp"
 
-namespace ptxloom::scaled_gemm_test::shuffle {
+namespace ptxloom::shuffle_weights_test {
 namespace {
 
 using Catch::Matchers::ContainsSubstring;
+using scaled_gemm_test::refusal;
+using scaled_gemm_test::scaled_gemm;
+using test::executor_of;
 using test::with;
 
 const Template& shuffle_weights() {
@@ -44,14 +54,18 @@ TEST_CASE("shuffle_weights: as the host does, for all formats and activations") 
                                             {"mxfp4", "bf16"},
                                             {"nvfp4", "bf16"},
                                             {"s4", "e4m3"},
-                                            {"mxfp4", "e5m2"},
+                                            {"u4", "e4m3"},
+                                            {"u4", "s8"},
+                                            {"mxfp4", "e4m3"},
+                                            {"mxfp6_e2m3", "bf16"},
+                                            {"mxfp6_e3m2", "e4m3"},
                                             {"s4", "s8"},
                                             {"s8", "bf16"},
                                             {"e4m3", "f16"},
                                             {"mxfp8_e5m2", "bf16"}})
     for (const char* threads : {"128", "512"}) {
       run(sizes("131", "301", format, activations), {{"threads", threads}});
-      run(with(sizes("70", "64", format, activations), {{"batch", "3"}, {"pitch", "90"}}),
+      run(with(sizes("70", "64", format, activations), {{"batch", "3"}, {"pitch", "92"}}),
           {{"threads", threads}});
     }
   run(sizes("1", "1", "s4"));
@@ -127,11 +141,13 @@ TEST_CASE("shuffle_weights: what cannot be served is refused") {
     return refusal([&] { shuffle_weights().problem(given); });
   };
   CHECK(refused(sizes("64", "64", "s4", "s8")) == "it was accepted");
-  CHECK_THAT(refused(sizes("64", "64", "mxfp4", "s8")), ContainsSubstring("beside s8"));
+  CHECK_THAT(refused(sizes("64", "64", "mxfp4", "s8")), ContainsSubstring("activations=s8"));
+  CHECK_THAT(refused(sizes("64", "64", "s8", "e4m3")), ContainsSubstring("bf16 and f16"));
+  CHECK_THAT(refused(sizes("64", "64", "s4", "e5m2")), ContainsSubstring("activations"));
   CHECK_THAT(refused(with(sizes("64", "64", "mxfp4"), {{"group", "64"}})), ContainsSubstring("leave it out"));
   CHECK_THAT(refused(with(sizes("64", "64", "s4"), {{"scale", "ue8m0"}})), ContainsSubstring("bf16, f16"));
   CHECK_THAT(refused(with(sizes("64", "63", "s4"), {{"pitch", "63"}})), ContainsSubstring("pitch"));
   CHECK_THAT(refused(with(sizes("1000000000", "1000000", "s4"), {})), ContainsSubstring("2^30"));
 }
 
-}  // namespace ptxloom::scaled_gemm_test::shuffle
+}  // namespace ptxloom::shuffle_weights_test

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scaled_gemm/dequantize/halves.hpp"
+
+#include <algorithm>
+#include <span>
+
+#include "ptxloom/kit/fragments.hpp"
+#include "ptxloom/kit/narrow.hpp"
+#include "scaled_gemm/wide_dequantiser.hpp"
+
+namespace ptxloom::scaled_gemm::dequantize {
+namespace {
+
+constexpr std::int64_t kCodeOfUe4m3 = 0x7f;
+
+/// Bytes of a chunk in global memory, and in words those that have elements: of 6 bits 12 of 16 bytes.
+int chunk_bytes(const Operand& operand) { return operand.format.element.bits == 4 ? 8 : 16; }
+int chunk_words(const Operand& operand) { return kit::narrow_words(operand.format.element, kChunk); }
+
+}  // namespace
+
+kit::SwizzledTile packed_tile(const Operand& operand, int rows, int depth) {
+  return kit::fragment_tile(u8, true, rows, depth / kChunk * chunk_bytes(operand));
+}
+
+kit::SwizzledTile halves_tile(int rows, int depth) { return kit::fragment_tile(bf16, true, rows, depth); }
+
+Halves::Halves(KernelBuilder& k, const Operand& operand, const HalvesShape& shape, const HalvesInputs& in)
+    : k_(k),
+      operand_(operand),
+      shape_(shape),
+      in_(in),
+      packed_(packed_tile(operand, shape.rows, shape.depth)),
+      halves_(halves_tile(shape.rows, shape.depth)) {
+  const int of_row = shape.depth / kChunk, all = shape.rows * of_row;
+  chunks_ = std::max(1, all / shape.threads);
+  row_step_ = shape.threads / of_row;
+  if (all < shape.threads) inside_ = k.lt(in.thread, all);
+  const Reg row = k.div(in.thread, of_row), chunk = k.rem(in.thread, of_row);
+  row_ = k.add(in.origin, row);
+  if (operand.scaled()) column_ = k.div(k.mul(chunk, kChunk), static_cast<int>(operand.format.block));
+  from_ = k.add(in.packed, packed_.address(k, row, k.mul(chunk, chunk_bytes(operand))));
+  to_ = k.add(in.halves, halves_.address(k, row, k.mul(chunk, kChunk * bf16.bytes())));
+  for (int i = 0; operand.scaled() && i < chunks_; ++i) scales_.push_back(k.reg(u32));
+}
+
+// Groups behind the last one have the smallest scale, and rows behind the last one its scales. Neither
+// reaches D.
+void Halves::load_scales() {
+  if (!operand_.scaled()) return;
+  const Reg exists = k_.lt(column_, in_.count), last = k_.sub(in_.extent, 1);
+  for (int i = 0; i < chunks_; ++i) {
+    const Reg row = k_.min(k_.add(row_, i * row_step_), last);
+    const Reg address = k_.add(k_.mad_wide(row, in_.count, in_.scales), k_.convert(u64, column_));
+    k_.emit("mov.u32", scales_[static_cast<std::size_t>(i)], 0);
+    k_.guarded(exists, [&] {
+      k_.emit("ld.global.nc.u8", scales_[static_cast<std::size_t>(i)], KernelBuilder::at(address, 0));
+    });
+  }
+  k_.set(column_, k_.add(column_, shape_.depth / static_cast<int>(operand_.format.block)));
+}
+
+void Halves::convert(Reg stage) {
+  const auto all = [&] {
+    const Reg packed = k_.add(from_, stage);
+    for (int i = 0; i < chunks_; ++i) convert_chunk(i, packed);
+  };
+  inside_ ? k_.if_(*inside_, all) : all();
+}
+
+void Halves::convert_chunk(int number, Reg packed) {
+  const std::vector<Reg> words = k_.regs(b32, chunk_bytes(operand_) / 4);
+  const std::string opcode = words.size() == 2 ? "ld.shared.v2.b32" : "ld.shared.v4.b32";
+  k_.emit(opcode, words, packed_.at(k_, packed, number * row_step_, 0));
+  std::vector<Reg> values =
+      kit::widen_values(k_, operand_.format.element, kChunk,
+                        std::span(words).first(static_cast<std::size_t>(chunk_words(operand_))));
+  if (operand_.scaled()) {
+    const Reg own = scale(scales_[static_cast<std::size_t>(number)]);
+    for (Reg& value : values) value = k_.mul(value, own);
+  }
+  std::vector<Reg> pairs;
+  for (std::size_t i = 0; i < values.size(); i += 2) {
+    pairs.push_back(k_.reg(b32));
+    k_.emit("cvt.rn.bf16x2.f32", pairs.back(), values[i + 1], values[i]);
+  }
+  for (std::size_t i = 0; i < pairs.size(); i += 4)
+    k_.emit("st.shared.v4.b32", halves_.at(k_, to_, number * row_step_, static_cast<int>(4 * i)),
+            std::span<const Reg>(pairs).subspan(i, 4));
+}
+
+// A ue4m3 is an e4m3 without its sign.
+Reg Halves::scale(Reg code) {
+  if (operand_.format.scale == ue8m0) return power_of_two(k_, code);
+  return kit::widen_values(k_, e4m3, 1, std::vector{KernelBuilder::as(b32, k_.and_(code, kCodeOfUe4m3))})
+      .front();
+}
+
+}  // namespace ptxloom::scaled_gemm::dequantize

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scaled_gemm/strategy.hpp"
+
+#include <utility>
+
+#include "scaled_gemm/dequantize/halves.hpp"
+#include "scaled_gemm/dequantize/kernel.hpp"
+#include "scaled_gemm/warp_tiles.hpp"
+
+namespace ptxloom::scaled_gemm::dequantize {
+namespace {
+
+constexpr int kOtherRegisters = 90;  // addresses, positions, a chunk that is converted
+constexpr int kMostDepth = 128;
+// Instructions of a warp, counted in PTX: of a chunk, and of a k-block beside these and the products.
+constexpr double kOfChunk = 70, kOfLoop = 80;
+
+int estimated_registers(const Config& c) {
+  const int accumulators = warp_m(c) * warp_n(c) / 32, fragments = warp_m(c) / 4 + warp_n(c) / 4;
+  const int scales = (c.tile_m + c.tile_n) * c.tile_k / kChunk / tile_threads(c);
+  return kOtherRegisters + accumulators + fragments + scales;
+}
+
+/// Instructions that all warps of a thread block issue for a k-block.
+double instructions(const Config& c) {
+  const double rows = warp_m(c) / 16.0, columns = warp_n(c) / 8.0;
+  const double chunks = double(c.tile_m + c.tile_n) * c.tile_k / kChunk / 32;
+  return c.warps_m * c.warps_n * (c.tile_k / 16.0 * (rows * columns + rows + columns) + kOfLoop) +
+         kOfChunk * chunks;
+}
+
+std::vector<Rule> own_rules() {
+  return {{"strategy dequantize has tile_k=64 or 128",
+           {"tile_k"},
+           [](const Target&, const Problem&, const Config& c) { return c.tile_k <= kMostDepth; }},
+          {"the stages must fit into shared memory",
+           {"tile_m", "tile_n", "tile_k", "stages"},
+           [](const Target& target, const Problem& p, const Config& c) {
+             return shared_bytes(p, c) <= target.info().shared_per_block;
+           }},
+          {"the accumulators need more registers than a thread has",
+           {"tile_m", "tile_n", "tile_k", "warps_m", "warps_n"},
+           [](const Target& target, const Problem&, const Config& c) {
+             const int registers = estimated_registers(c);
+             return registers <= kMostThreadRegisters &&
+                    registers * tile_threads(c) <= target.info().registers_per_sm;
+           }}};
+}
+
+std::vector<Rule> rules() { return join_rules({warp_tile_rules("dequantize"), own_rules()}); }
+
+tune::Demand demand_of(const Target&, const Problem& p, const Config& c) {
+  const double k_blocks = double(tile_grid(p, c)) * double(parts_of(p.k, c.tile_k));
+  const double packed =
+      double(packed_tile(p.a, c.tile_m, c.tile_k).bytes()) + packed_tile(p.b, c.tile_n, c.tile_k).bytes();
+  const double a = halves_tile(c.tile_m, c.tile_k).bytes(), b = halves_tile(c.tile_n, c.tile_k).bytes();
+  return {.threads = tile_threads(c),
+          .registers = estimated_registers(c),
+          .shared_bytes = static_cast<std::uint64_t>(shared_bytes(p, c)),
+          .blocks = tile_grid(p, c),
+          .unit = "f16",
+          .operations = 2.0 * c.tile_m * c.tile_n * c.tile_k * k_blocks,
+          .instructions = instructions(c) * k_blocks,
+          .dram_bytes = input_bytes(p) + output_bytes(p),
+          .l2_bytes = k_blocks * packed,
+          .shared_traffic = k_blocks * (2 * packed + a * (1 + c.warps_n) + b * (1 + c.warps_m)),
+          .steps = parts_of(p.k, c.tile_k),
+          .in_flight = c.stages - 1,
+          .loads = tune::Loads::threads};
+}
+
+std::vector<double> order_of(const tune::CostModel& model, const Target& target, const Problem& p,
+                             const Config& c) {
+  return {model.us(demand_of(target, p, c)), double(-c.stages), double(c.tile_k)};
+}
+
+bool serves(const Problem& p) { return !p.b.shuffled; }
+
+}  // namespace
+
+const Strategy& strategy() {
+  static const Strategy instance{.kernels = {.name = "dequantize",
+                                             .rules = rules(),
+                                             .order = order_of,
+                                             .demand = demand_of,
+                                             .emit = emit_kernel},
+                                 .serves = serves,
+                                 .opcode = mma_opcode};
+  return instance;
+}
+
+}  // namespace ptxloom::scaled_gemm::dequantize
