@@ -81,7 +81,7 @@ def report(draw, functions, title="gemm m=512", **more):
     return {"schema": 1, "file": "gemm", "target": "sm_90a", "nvdisasm": "13.2", "assumed": False, "functions": functions, "title": title,
             "problem": {"m": "512"}, "config": {"tile_m": "128"},
             "gpu": {"name": "H200_SXM", "sms": 132, "clock_mhz": 1980, "mma_clock_mhz": 1830, "memory_gb_per_second": 4917},
-            "unmeasured": "ncu is not on PATH",
+            "unmeasured": "ncu was not found",
             "roofline": {"operations": 1e12, "bytes": 1e9, "unit": "f16", "memory_per_second": 4.9e12, "ceilings": ceilings},
             "units": [{"name": unit, "what": f"what {unit} is", "of_sm": False} for unit in UNITS], **more}
 
@@ -139,7 +139,7 @@ class KernelPage(unittest.TestCase):
         self.assertEqual(seen["left"], [True, 0])
         self.assertEqual(seen["notes"], [])
         self.assertEqual(seen["measured"], [])
-        self.assertIn("nothing was measured, since ncu is not on PATH", seen["about"])
+        self.assertIn("nothing was measured, since ncu was not found", seen["about"])
 
     def test_measured_stalls(self):
         with_loop, straight = kernel(self.draw, "with_loop", 1), kernel(self.draw, "straight", 0)

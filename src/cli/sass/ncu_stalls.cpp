@@ -3,9 +3,13 @@
 
 #include <fmt/format.h>
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <charconv>
+#include <filesystem>
 #include <optional>
+#include <set>
 
 #include "base/program.hpp"
 #include "ptxloom/error.hpp"
@@ -41,12 +45,12 @@ std::string_view reason_of(std::string_view metric) {
   return known == std::end(kReasons) ? "other" : known->second;
 }
 
-/// "long_scoreboard" of a metric that counts stalls.
+/// "long_scoreboard" of a metric that counts stalls in all cycles, not only in those without an issue.
 std::optional<std::string_view> stall_in(std::string_view metric) {
   if (!metric.starts_with(kBefore)) return std::nullopt;
   metric.remove_prefix(kBefore.size());
   const std::size_t end = metric.find(kAfter);
-  if (end == metric.npos) return std::nullopt;
+  if (end == metric.npos || metric.substr(0, end).ends_with("_not_issued")) return std::nullopt;
   return metric.substr(0, end);
 }
 
@@ -76,9 +80,6 @@ std::optional<double> number_in(std::string text) {
   if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
   return value;
 }
-
-/// "scale" of "scale(float *, int)".
-std::string kernel_of(const std::string& name) { return name.substr(0, name.find('(')); }
 
 class Table {
  public:
@@ -112,18 +113,35 @@ class Table {
     const auto stall = stall_in(metric);
     const auto number = stall && value != nullptr ? number_in(*value) : std::nullopt;
     if (!number) return;
-    sums_[kernel_of(kernel)].cycles[std::string(reason_of(*stall))] += *number;
-    launches_[kernel_of(kernel)].insert_or_assign(row.front(), true);
+    sums_[kernel].cycles[std::string(reason_of(*stall))] += *number;
+    launches_[kernel].insert(row.front());
   }
 
   Row header_;
   std::map<std::string, MeasuredStalls> sums_;
-  std::map<std::string, std::map<std::string, bool>> launches_;  // by their number, the first column
+  std::map<std::string, std::set<std::string>> launches_;  // their numbers, in the first column
 };
 
-std::string last_line(std::string_view text) {
+/// ncu's own error ("==ERROR== ..."), else its warning, else the last line, which may be the program's.
+std::string complaint_in(std::string_view text) {
+  for (const std::string_view mark : {"==ERROR== ", "==WARNING== "}) {
+    const std::size_t at = text.find(mark);
+    if (at == text.npos) continue;
+    text.remove_prefix(at + mark.size());
+    return std::string(text.substr(0, text.find_first_of("\r\n")));
+  }
   while (!text.empty() && text.back() == '\n') text.remove_suffix(1);
   return std::string(text.substr(text.rfind('\n') + 1));
+}
+
+/// In the folders of PATH, and where the CUDA toolkit is.
+std::optional<std::filesystem::path> find_ncu() {
+  if (auto found = find_on_path("ncu")) return found;
+  std::vector<std::filesystem::path> roots = folders_in("CUDA_HOME");
+  roots.emplace_back("/usr/local/cuda");
+  for (const std::filesystem::path& root : roots)
+    if (::access((root / "bin/ncu").c_str(), X_OK) == 0) return root / "bin/ncu";
+  return std::nullopt;
 }
 
 }  // namespace
@@ -144,26 +162,30 @@ std::map<std::string, MeasuredStalls> read_ncu(std::string_view csv, std::string
   if (found.empty())
     throw Error(ErrorKind::usage, "bad-ncu-csv",
                 fmt::format("{} is no table of ncu with stall reasons", name),
-                "ncu --csv --page raw --section WarpStateStats PROGRAM writes one");
+                "ncu --csv --page raw --print-kernel-base mangled --section WarpStateStats PROGRAM "
+                "writes one");
   return found;
 }
 
 NcuRun run_ncu(const std::vector<std::string>& arguments, int chip) {
-  const auto ncu = find_on_path("ncu");
-  if (!ncu) return {.problem = "ncu is not on PATH"};
+  const auto ncu = find_ncu();
+  if (!ncu) return {.problem = "ncu was not found on PATH, in $CUDA_HOME/bin or in /usr/local/cuda/bin"};
   const Libraries libraries;
   const std::vector<DeviceInfo> gpus =
       libraries.has_driver() ? devices(libraries) : std::vector<DeviceInfo>();
   if (gpus.empty()) return {.problem = "there is no GPU with a driver"};
   if (const Target gpu = gpus.front().target(); gpu.number() != chip)
     return {.problem = fmt::format("the GPU is {}, and the kernel is for sm_{}", gpu.name(), chip)};
-  std::vector<std::string> command = {
-      "--csv", "--page", "raw", "--metrics", fmt::format("regex:{}.*{}", kBefore, kAfter), "/proc/self/exe"};
+  // Kernels by their names in machine code, and numbers without prefixes of units.
+  std::vector<std::string> command = {"--csv",   "--page",        "raw",           "--print-kernel-base",
+                                      "mangled", "--print-units", "base",          "--target-processes",
+                                      "all",     "--section",     "WarpStateStats"};
   std::error_code none;
-  command.back() = std::filesystem::read_symlink(command.back(), none).string();
+  command.push_back(std::filesystem::read_symlink("/proc/self/exe", none).string());
   command.insert(command.end(), arguments.begin(), arguments.end());
   Ended ended = run_program(*ncu, std::move(command));
-  if (!ended.success) return {.problem = "ncu failed: " + last_line(ended.output)};
+  if (!ended.success || ended.output.find(kBefore) == std::string::npos)
+    return {.problem = "ncu failed: " + complaint_in(ended.output)};
   return {.csv = std::move(ended.output)};
 }
 

@@ -17,16 +17,16 @@ struct MeasuredStalls {
   std::map<std::string, double> cycles{};
 };
 
-/// By kernel, of what `ncu --csv` printed, with `--page raw` or `--page details`; lines before the table are
-/// passed over; `name` is of what is read. Throws Error(usage, "bad-ncu-csv") if there is no table, or no
-/// stall reason in it.
+/// By kernel, of what `ncu --csv` printed, with `--page raw`, or without it and with the names of the
+/// metrics; lines before the table are passed over; `name` is of what is read. Throws Error(usage,
+/// "bad-ncu-csv") if there is no table, or no stall reason in it.
 std::map<std::string, MeasuredStalls> read_ncu(std::string_view csv, std::string_view name);
 
 struct NcuRun {
   std::string csv{};
   std::string problem{};  ///< why there is nothing; one line
 };
-/// Runs this program with these arguments under ncu, if it is on PATH and the first GPU is of this chip.
+/// Runs this program with these arguments under ncu, if it is installed and the first GPU is of this chip.
 NcuRun run_ncu(const std::vector<std::string>& arguments, int chip);
 
 }  // namespace ptxloom::cli

@@ -164,12 +164,27 @@ std::vector<std::string> run_of(const Tool& tool, const ReportFlags& options, co
   return words;
 }
 
+/// What a file of ncu holds. Its kernels may have other names.
+void read_stalls(const std::string& name, ReportInput& input) {
+  input.measured = read_ncu(read_data(name), name);
+  const auto is_measured = [&](const sass::ListedFunction& one) {
+    return input.measured.contains(std::string(one.facts.name));
+  };
+  if (std::ranges::any_of(input.listing.functions, is_measured)) return;
+  std::string names;
+  for (const auto& [kernel, stalls] : input.measured) names += (names.empty() ? "" : ", ") + kernel;
+  const Diagnostic other = {
+      .severity = Severity::warning,
+      .code = "other-kernels",
+      .message = fmt::format("{} has none of the kernels of {}, but {}", name, input.work.title, names),
+      .hint = "`ncu --print-kernel-base mangled` names kernels as machine code does"};
+  say("{}\n", to_string(other));
+  input.unmeasured = fmt::format("{} has none of its kernels", name);
+}
+
 /// What Nsight Compute measures of the kernel, or has measured before. Only what the user gave may fail.
 void measure_stalls(const ReportFlags& options, const std::vector<std::string>& run, ReportInput& input) {
-  if (!options.stalls.empty()) {
-    input.measured = read_ncu(read_data(options.stalls.string()), options.stalls.string());
-    return;
-  }
+  if (!options.stalls.empty()) return read_stalls(options.stalls.string(), input);
   if (options.no_ncu) {
     input.unmeasured = "--no-ncu was given";
     return;
@@ -253,7 +268,7 @@ void add_report(Tool& tool) {
             ->type_name("FILE");
         command
             .add_option("--stalls", options.stalls,
-                        "stall reasons as `ncu --csv` printed them; default: ncu is run, if it is on PATH "
+                        "stall reasons as `ncu --csv` printed them; default: ncu is run, if it is installed "
                         "and there is a GPU")
             ->type_name("FILE.csv");
         command.add_flag("--no-ncu", options.no_ncu, "do not run the kernel under ncu");

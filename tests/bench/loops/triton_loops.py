@@ -209,7 +209,7 @@ def compile_one(kernel, size, warps, options, folder):
     signature = {"x": "*fp32", "out": "*fp32", "times": "*i64", "n": "i32", "SIZE": "constexpr", "WARPS": "constexpr"}
     source = ASTSource(kernel, signature, {"SIZE": size * warps, "WARPS": warps})
     chip = int(re.search(r"\d+", options.target)[0])
-    how = {"num_warps": warps, "num_stages": 1, "ptx_version": 86}
+    how = {"num_warps": warps, "num_stages": 1, "ptx_version": 86 if chip <= 100 else 88}
     compiled = triton.compile(source, target=GPUTarget("cuda", chip, 32), options=how)
     stem = folder / f"{kernel.__name__}.{warps}"
     ptx = stem.with_name(stem.name + ".ptx")
