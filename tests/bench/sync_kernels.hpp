@@ -111,6 +111,22 @@ inline constexpr auto kSyncKernels = std::to_array<SyncKernel>({
     {"scaled_gemm", "mma, nvfp4", "sm_89", "m=40 n=72 k=2048 format_a=bf16 format_b=nvfp4", "stages=3"},
     {"scaled_gemm", "block scales, mxfp8", "sm_120a", "m=136 n=136 k=1024", "stages=2"},
     {"scaled_gemm", "block scales, nvfp4", "sm_120a", "m=40 n=136 k=1024 format_a=nvfp4", "stages=3"},
+    {"scaled_gemm", "wgmma, s8 beside bf16", "sm_90a", "m=40 n=136 k=1024 format_a=bf16 format_b=s8",
+     "stages=3"},
+    {"scaled_gemm", "mma, e4m3 with a scale of each column", "sm_89",
+     "m=40 n=72 k=1024 format_a=f16 format_b=e4m3 group=row", "stages=3"},
+    {"scaled_gemm", "wgmma, s4 beside e4m3", "sm_90a", "m=40 n=136 k=1024 format_a=e4m3 format_b=s4",
+     "stages=3"},
+    {"scaled_gemm", "wgmma, s4, stream-K", "sm_90a", "m=40 n=136 k=2048 format_a=bf16 format_b=s4",
+     "stages=3 stream_k=yes"},
+    {"sparse_gemm", "wgmma", "sm_90a", "m=40 n=136 k=600 type=bf16 bias=f32",
+     "tile_m=32 tile_n=128 tile_k=128 stages=3"},
+    {"sparse_gemm", "wgmma, two warpgroups, e4m3", "sm_90a", "m=40 n=264 k=1000 type=e4m3",
+     "tile_m=32 tile_n=256 tile_k=256 warps_n=8 stages=2"},
+    {"sparse_gemm", "mma", "sm_80", "m=40 n=72 k=600 type=f16 c=f16",
+     "tile_m=32 tile_n=64 tile_k=64 warps_m=1 warps_n=2 stages=3"},
+    {"shuffle_weights", "s4", "sm_80", "n=70 k=512 format=s4", "threads=128"},
+    {"shuffle_weights", "e4m3 in two batches", "sm_90", "n=70 k=512 format=e4m3 batch=2", "threads=256"},
 });
 
 /// "m=33 n=40" as settings.

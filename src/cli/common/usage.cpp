@@ -62,8 +62,10 @@ Error unexpected(const CLI::App& command, const std::string& word, const std::st
   if (!word.starts_with("-") || word == "-")
     return bad_usage(fmt::format("unexpected argument '{}'", word), help);
   const std::string option = word.substr(0, word.find('='));
-  return bad_usage(fmt::format("there is no option '{}'", option),
-                   fmt::format("did you mean {}? {}", nearest(option, option_names(command)), help));
+  const std::string what = fmt::format("there is no option '{}'", option);
+  if (option == "--device" && command.get_name() == "sanitize")
+    return bad_usage(what, "leave it out: sanitize always runs in the executor, on the CPU");
+  return bad_usage(what, fmt::format("did you mean {}? {}", nearest(option, option_names(command)), help));
 }
 
 std::string joined(const std::vector<const CLI::App*>& commands) {

@@ -32,6 +32,7 @@ struct RunFlags {
   bool arithmetic = false;       ///< of `sanitize`: as exec::Launch::arithmetic
   exec::Schedule schedule = {};  ///< of the executor
   exec::Reversals* reversals = nullptr;
+  bool repeats = false;                ///< a run before has said where it runs
   exec::Print print = {};              ///< where threads print to; empty: stdout
   exec::Findings* findings = nullptr;  ///< of `sanitize`, which prints them instead of the report
 };

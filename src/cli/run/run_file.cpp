@@ -97,7 +97,7 @@ class FileRun {
     for (Output& output : outputs_) {
       buffers_[output.buffer].read(output.array.bytes);
       write_npy(output.file, output.array);
-      say("wrote {}\n", output.file.string());
+      if (!flags_.repeats) say("wrote {}\n", output.file.string());
     }
   }
 

@@ -148,7 +148,8 @@ int run_sanitize(const Tool& tool, const SanitizeFlags& flags) {
   run.reversals = schedules.reversals();
   for (std::uint64_t i = 0; i < flags.schedules; ++i) {
     run.schedule = schedules.of(i);
-    if (i != 0) run.print = [](const exec::Printed&) {};  // once is enough
+    run.repeats = i != 0;
+    if (run.repeats) run.print = [](const exec::Printed&) {};  // once is enough
     run_what(tool, run);
   }
   std::vector<exec::Finding> findings = collected.all();

@@ -156,7 +156,7 @@ FormFlow vector_flow(const Variant& variant) {
 }
 
 constexpr std::array kForms{
-    Semantics{"mov", decode_mov, {FlowRule::pack}},
+    Semantics{"mov", decode_mov, {.rule = FlowRule::pack, .moves = true}},
     Semantics{"mov.address", decode_mov_address, {FlowRule::none}},
     Semantics{"mov.address.32", decode_mov_address32, {FlowRule::none}},
     Semantics{"mov.function", decode_mov_function, {FlowRule::none}},

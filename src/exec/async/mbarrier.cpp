@@ -184,7 +184,7 @@ void Mbarriers::test_failed(std::uint32_t offset) {
   if (!due.empty()) block_->cluster().note_progress();
 }
 
-bool Mbarriers::test_state(const Actor& actor, std::uint32_t offset, std::uint64_t state, bool relaxed) {
+bool Mbarriers::test_state(const Actor& actor, std::uint32_t offset, std::uint64_t state, Passing passing) {
   check_state(actor, state);
   const Mbarrier& barrier = at(actor, offset);
   const std::uint32_t behind = barrier.phase - static_cast<std::uint32_t>(state);
@@ -194,20 +194,20 @@ bool Mbarriers::test_state(const Actor& actor, std::uint32_t offset, std::uint64
                       static_cast<std::uint32_t>(state), offset, barrier.phase),
           "test the current phase or the one before it");
   }
-  return passed(actor, barrier, behind == 1, relaxed);
+  return passed(actor, barrier, behind == 1, passing);
 }
 
-bool Mbarriers::test_parity(const Actor& actor, std::uint32_t offset, std::uint32_t parity, bool relaxed) {
+bool Mbarriers::test_parity(const Actor& actor, std::uint32_t offset, std::uint32_t parity, Passing passing) {
   if (parity > 1) {
     fault(actor, "mbarrier-phase", fmt::format("{} is not a parity of a phase", parity), "use 0 or 1");
   }
   const Mbarrier& barrier = at(actor, offset);
-  return passed(actor, barrier, (barrier.phase & 1) != parity, relaxed);
+  return passed(actor, barrier, (barrier.phase & 1) != parity, passing);
 }
 
-bool Mbarriers::passed(const Actor& actor, const Mbarrier& barrier, bool complete, bool relaxed) {
+bool Mbarriers::passed(const Actor& actor, const Mbarrier& barrier, bool complete, Passing passing) {
   Judge* judge = actor.warp->judge();
-  if (judge != nullptr && complete) judge->pass(*actor.warp, lane_bit(actor.lane), &barrier, relaxed);
+  if (judge != nullptr && complete) judge->pass(*actor.warp, lane_bit(actor.lane), &barrier, passing);
   return complete;
 }
 

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "exec/judge/order.hpp"
 #include "exec/machine/fault.hpp"
 #include "exec/machine/state.hpp"
 
@@ -51,9 +52,9 @@ class Mbarriers final : public State {
   /// Defers `happen` until a thread has tested the barrier and found the phase incomplete.
   void after_failed_test(const Actor& actor, std::uint32_t offset, std::function<void()> happen);
 
-  /// Whether the phase of a state, or of a parity, is complete. `relaxed`: that orders no memory accesses.
-  bool test_state(const Actor& actor, std::uint32_t offset, std::uint64_t state, bool relaxed);
-  bool test_parity(const Actor& actor, std::uint32_t offset, std::uint32_t parity, bool relaxed);
+  /// Whether the phase of a state, or of a parity, is complete; `passing`: what the test orders.
+  bool test_state(const Actor& actor, std::uint32_t offset, std::uint64_t state, Passing passing);
+  bool test_parity(const Actor& actor, std::uint32_t offset, std::uint32_t parity, Passing passing);
   /// Whether something is deferred.
   bool counts_copies(std::uint32_t offset) const { return !barriers_.at(offset).due.empty(); }
   /// A thread has found the phase incomplete: does what was deferred.
@@ -80,7 +81,7 @@ class Mbarriers final : public State {
   };
   Mbarrier& at(const Actor& actor, std::uint32_t offset);
   void settle(std::uint32_t offset, Mbarrier& barrier);
-  static bool passed(const Actor& actor, const Mbarrier& barrier, bool complete, bool relaxed);
+  static bool passed(const Actor& actor, const Mbarrier& barrier, bool complete, Passing passing);
   void judge_arrival(const Actor& actor, const Mbarrier& barrier, const Arriving& arriving) const;
 
   Block* block_;

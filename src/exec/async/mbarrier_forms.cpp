@@ -147,10 +147,10 @@ void run_wait(Warp& warp, const Operation& op, Mask mask) {
       warp, op, mask,
       [&](const Actor& actor, const BarrierUse& use, const SharedPlace& at, Mbarriers& barriers) {
         const std::uint64_t state = value_of(actor, use.state);
+        const Passing passing{.relaxed = use.relaxed, .for_cta = use.for_cta};
         const bool is_complete =
-            use.parity
-                ? barriers.test_parity(actor, at.offset, static_cast<std::uint32_t>(state), use.relaxed)
-                : barriers.test_state(actor, at.offset, state, use.relaxed);
+            use.parity ? barriers.test_parity(actor, at.offset, static_cast<std::uint32_t>(state), passing)
+                       : barriers.test_state(actor, at.offset, state, passing);
         complete |= Mask{is_complete} << actor.lane;
         places[static_cast<std::size_t>(actor.lane)] = at;
       },
@@ -189,6 +189,7 @@ void decode_init(Decoder& decoder) {
 }
 void decode_invalidate(Decoder& decoder) {
   BarrierUse use = use_of(decoder);
+  use.manner = Manner::apart;
   use.own = true;
   emit(decoder, &run_invalidate, use);
 }

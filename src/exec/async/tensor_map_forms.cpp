@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <optional>
+#include <span>
 
 #include "exec/judge/judge.hpp"
 #include "exec/machine/decoder.hpp"
@@ -80,16 +82,24 @@ struct ReplacePlan {
   int dimension = -1;     // operand index
 };
 
+/// The map at an address. Kernels also build one from zeros, replacing all fields that a copy uses (Triton's
+/// make_tensor_descriptor).
+std::optional<TensorMap> map_at(const std::byte* at) {
+  const std::span<const std::byte, kMapBytes> bytes(at, kMapBytes);
+  if (std::ranges::all_of(bytes, [](std::byte each) { return each == std::byte{}; })) return TensorMap();
+  return decode_for_executor(bytes);
+}
+
 void run_replace(Warp& warp, const Operation& op, Mask mask) {
   const auto& plan = op.plan_as<ReplacePlan>();
   const Reach reach{.space = plan.space, .access = Access::write, .bytes = kMapBytes, .alignment = 64};
   for_lanes(mask, [&](int lane) {
     const Actor actor{&warp, &op, lane};
     std::byte* at = resolve(warp, op, lane, address_of(warp, op.slots[0], lane), reach);
-    auto map = decode_for_executor(std::span<const std::byte, kMapBytes>(at, kMapBytes));
+    auto map = map_at(at);
     if (!map) {
       fault(actor, "tensor-map", "there is no tensor map at this address",
-            "copy there what Context::encode or encode_for_executor made");
+            "copy there what Context::encode or encode_for_executor made, or zeros");
     }
     const auto value = [&](std::size_t operand) {
       return read_element(warp.registers(), op.slot(operand), lane);

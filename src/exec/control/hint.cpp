@@ -27,10 +27,15 @@ void decode_nothing(Decoder& decoder) {
   decoder.emit([](Warp&, const Operation&, Mask) {});
 }
 
+struct FencePlan {
+  Scope scope = Scope::gpu;
+  FenceSides sides;
+};
+
 // fence, membar: strong accesses around them are ordered.
-template <Scope scope>
-void run_fence(Warp& warp, const Operation&, Mask mask) {
-  if (Judge* judge = warp.judge()) judge->fence(warp, mask, scope);
+void run_fence(Warp& warp, const Operation& op, Mask mask) {
+  const auto& plan = op.plan_as<FencePlan>();
+  if (Judge* judge = warp.judge()) judge->fence(warp, mask, plan.scope, plan.sides);
 }
 
 // It makes mbarriers visible to those who pass a relaxed barrier of the cluster, and nothing else.
@@ -41,14 +46,15 @@ void decode_init_fence(Decoder& decoder) {
 }
 
 void decode_fence(Decoder& decoder) {
-  switch (scope_of(decoder.word(decoder.has("scope") ? "scope" : "level"))) {
-    case Scope::cta:
-      return decoder.emit(&run_fence<Scope::cta>);
-    case Scope::cluster:
-      return decoder.emit(&run_fence<Scope::cluster>);
-    case Scope::gpu:
-      return decoder.emit(&run_fence<Scope::gpu>);
-  }
+  const std::string_view sem = decoder.word("sem");
+  // membar is fence.sc (PTX ISA 9.7.13.4).
+  const FenceSides sides{
+      .acquires = sem != "release", .releases = sem != "acquire", .sc = sem == "sc" || decoder.has("level")};
+  if (!sides.sc) decoder.mark_weak_fence();
+  const std::string_view scope = decoder.word(decoder.has("scope") ? "scope" : "level");
+  decoder.emit(&run_fence,
+               std::make_shared<FencePlan>(FencePlan{
+                   .scope = decoder.has("space") ? Scope::cluster : scope_of(scope), .sides = sides}));
 }
 
 template <bool own_shared, bool shared, bool global>
@@ -119,7 +125,11 @@ void decode_apply_priority(Decoder& decoder) {
 void run_discard(Warp& warp, const Operation& op, Mask mask) {
   Pointers lines;
   resolve(warp, op, mask, op.slots[0], op.plan_as<Reach>(), lines);
-  for_lanes(mask, [&](int lane) { std::memset(lines[static_cast<std::size_t>(lane)], kPoison, kLine); });
+  for_lanes(mask, [&](int lane) {
+    std::byte* const line = lines[static_cast<std::size_t>(lane)];
+    std::memset(line, kPoison, kLine);
+    if (Judge* judge = warp.judge()) std::ranges::fill(judge->undefined_bits(line, kLine), std::byte{0xff});
+  });
 }
 
 void decode_discard(Decoder& decoder) {

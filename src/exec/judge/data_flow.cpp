@@ -74,11 +74,13 @@ DataFlow data_flow_of(const Code& code, const Operation& op, const FormFlow& dec
                 .out = {},
                 .addresses = {},
                 .multiplies = form.multiplies,
+                .moves = form.moves,
                 .stores = form.stores,
                 .exact = form.exact,
                 .divides = form.divides,
                 .scales = form.scales};
   flow.exchanges = instruction.variant.slot("op") == "exch";
+  flow.volatile_data = instruction.variant.slot("sem") == "volatile";
   const Reader reader(code, op);
   const auto specs = instruction.variant.operands();
   const auto operands = function.operands_of(instruction);
@@ -122,6 +124,71 @@ void find_wgmma_registers(const Code& code, std::vector<DataFlow>& flows) {
   }
 }
 
+// Follows the value of a load through registers, in the order of the text, and once around the loops that
+// the load is in.
+class Spread {
+ public:
+  Spread(const Code& code, const std::vector<DataFlow>& flows) : code_(code), flows_(flows) {}
+
+  /// Whether what the operation loads decides anything: a predicate, a branch, a call.
+  bool decides(std::size_t load) {
+    reached_.clear();
+    if (add(flows_[load].out)) return true;
+    for (std::size_t i = load + 1; i < flows_.size() && !reached_.empty(); ++i) {
+      if (code_.operations[i].function != code_.operations[load].function) break;
+      if (passes(i)) return true;
+      const std::uint32_t target = code_.operations[i].target;
+      if (target != 0 && target <= load && decides_from(target, load)) return true;
+    }
+    return false;
+  }
+
+ private:
+  bool decides_from(std::size_t begin, std::size_t end) {
+    const std::vector<std::uint32_t> after = reached_;
+    bool found = false;
+    for (std::size_t i = begin; i < end && !found; ++i) found = passes(i);
+    reached_ = after;
+    return found;
+  }
+
+  bool passes(std::size_t i) {
+    const DataFlow& flow = flows_[i];
+    const Operation& op = code_.operations[i];
+    if (reaches(flow.in) || reaches(flow.addresses))
+      return flow.rule == FlowRule::decides || op.is_call || add(flow.out);
+    for (const FlowPiece& piece : flow.out)
+      if (piece.reg != nullptr && !op.guarded) std::erase(reached_, piece.slot.offset);
+    return false;
+  }
+
+  /// Whether there is a predicate among them.
+  bool add(const std::vector<FlowPiece>& pieces) {
+    for (const FlowPiece& piece : pieces)
+      if (piece.reg != nullptr && !is_reached(piece)) reached_.push_back(piece.slot.offset);
+    return std::ranges::any_of(
+        pieces, [](const FlowPiece& piece) { return piece.reg != nullptr && piece.slot.bytes == 0; });
+  }
+  bool is_reached(const FlowPiece& piece) const {
+    return piece.reg != nullptr && std::ranges::find(reached_, piece.slot.offset) != reached_.end();
+  }
+  bool reaches(const std::vector<FlowPiece>& pieces) const {
+    return std::ranges::any_of(pieces, [&](const FlowPiece& piece) { return is_reached(piece); });
+  }
+
+  const Code& code_;
+  const std::vector<DataFlow>& flows_;
+  std::vector<std::uint32_t> reached_;  // offsets
+};
+
+// A flag is polled, and compared; what is only computed with is data.
+void find_volatile_data(const Code& code, std::vector<DataFlow>& flows) {
+  Spread spread(code, flows);
+  for (std::size_t i = 0; i < flows.size(); ++i)
+    if (flows[i].volatile_data && flows[i].rule == FlowRule::loaded)
+      flows[i].volatile_data = !spread.decides(i);
+}
+
 }  // namespace
 
 std::uint64_t value_of(Warp& warp, const FlowPiece& piece, int lane) {
@@ -139,6 +206,7 @@ std::vector<DataFlow> data_flows_of(const Code& code) {
   for (const Operation& op : code.operations)
     flows.push_back(op.begins ? data_flow_of(code, op, semantics.at(form_of(op))->flow) : DataFlow());
   if (std::ranges::any_of(flows, &DataFlow::multiplies)) find_wgmma_registers(code, flows);
+  find_volatile_data(code, flows);
   return flows;
 }
 

@@ -32,12 +32,14 @@ struct DataFlow {
                                               ///< matrices
   std::vector<FlowPiece> of_wgmma;            ///< registers it accesses that some wgmma uses as D or A
   bool multiplies = false;                    ///< it is a wgmma
+  bool moves = false;                         ///< its result is its operand
   bool stores = false;                        ///< what is read goes to memory
   bool exact = false;                         ///< ... unchanged, in elements of `element_bytes`
   bool divides = false;                       ///< an integer division by the second operand
   bool scales = false;                        ///< a product or quotient of floats: 0 only of 0
   bool exchanges = false;                     ///< an atomic exchange
-  std::uint32_t element_bytes = 0;            ///< of a load or store
+  bool volatile_data = false;       ///< a volatile store, or a volatile load of what decides nothing
+  std::uint32_t element_bytes = 0;  ///< of a load or store
 };
 
 /// By operation; empty for those that do not start an instruction.

@@ -10,6 +10,7 @@
 
 #include "exec/judge/grid_order.hpp"
 #include "exec/judge/scope.hpp"
+#include "exec/judge/store_buffers.hpp"
 
 // The latest accesses of a launch to each byte of global memory. Only what is accessed takes room: for a word
 // that is written once and read by one thread, eight times its size. A page keeps groups of sixteen bytes
@@ -178,6 +179,7 @@ struct GridLog {
 
   GlobalLog memory;
   GridOrder order;
+  StoreBuffers buffers;  ///< of global memory
   /// Nothing orders the clusters, which may run at once: each keeps a log of its own, and joins it with
   /// `memory` when it has ended and those before it have.
   const bool apart;

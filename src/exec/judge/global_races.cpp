@@ -11,6 +11,8 @@
 namespace ptxloom::exec {
 namespace {
 
+constexpr const char* kNotReadOnly =
+    "use ld.global without .nc, and not ldu, for memory that the kernel writes";
 constexpr const char* kOrder =
     "order the two: a barrier within a thread block; between thread blocks a release (st.release.gpu, or "
     "fence.acq_rel.gpu before a relaxed access) of a flag, and an acquire of it before the other access";
@@ -83,17 +85,23 @@ bool GlobalRaces::over_before(const GlobalTouch& now, const GlobalTouch& read) c
                                 order_->knows_over(now.party, now.lane, read.party, read.lane, read.time));
 }
 
+// Volatile accesses are relaxed (PTX ISA 8.4): the read may as well find an older value.
+bool GlobalRaces::relies_on_volatile(const GlobalTouch& now, const GlobalTouch& write) const {
+  const auto& flows = cluster_->grid().flows();
+  return flows[now.operation].volatile_data && flows[write.operation].volatile_data && !is_before(write, now);
+}
+
 void GlobalRaces::check_read(const Here& here, const Group& group) {
   const GlobalTouch& write = group.write();
   if (group.conflict().copied_to) return under_way(here, write, "writes");
   if (here.touch.kind.read_only && write.time != 0)
-    return find(
-        here, "read-only-written", write, "use ld.global without .nc for memory that the kernel writes", [&] {
-          return fmt::format("it reads {} as read-only memory (.nc), which {} writes in the same kernel",
-                             place_of(cluster_->grid(), here.memory), describe(write));
-        });
+    return find(here, "read-only-written", write, kNotReadOnly, [&] {
+      return fmt::format("it reads {} as read-only memory, which {} writes in the same kernel",
+                         place_of(cluster_->grid(), here.memory), describe(write));
+    });
   if (!together(here.touch, write) && !ordered(here.touch, write)) return race(here, write, "writes");
   if (!write.kind.strong) return;
+  if (relies_on_volatile(here.touch, write)) return race(here, write, "writes");
   const GlobalTouch& weak = group.conflict().weak;
   if (!ordered(here.touch, weak)) return race(here, weak, "writes");
   const GlobalTouch other = group.other_write();
@@ -104,12 +112,10 @@ void GlobalRaces::check_write(const Here& here, const Group& group) {
   const GlobalTouch &now = here.touch, &read = group.read(), &other = group.conflict().other_read;
   if (read.kind.read_only || other.kind.read_only) {
     const GlobalTouch& through_cache = read.kind.read_only ? read : other;
-    return find(here, "read-only-written", through_cache,
-                "use ld.global without .nc for memory that the kernel writes", [&] {
-                  return fmt::format("it {} {}, which {} reads as read-only memory (.nc) in the same kernel",
-                                     here.does, place_of(cluster_->grid(), here.memory),
-                                     describe(through_cache));
-                });
+    return find(here, "read-only-written", through_cache, kNotReadOnly, [&] {
+      return fmt::format("it {} {}, which {} reads as read-only memory in the same kernel", here.does,
+                         place_of(cluster_->grid(), here.memory), describe(through_cache));
+    });
   }
   if (together(now, group.write())) check_forgotten(here);
   for (const GlobalTouch* each : {&read, &other})

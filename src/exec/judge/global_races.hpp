@@ -64,6 +64,7 @@ class GlobalRaces {
   bool is_in_flight(const GlobalTouch& read) const;
   bool ordered(const GlobalTouch& now, const GlobalTouch& before) const;
   bool is_before(const GlobalTouch& before, const GlobalTouch& now) const;
+  bool relies_on_volatile(const GlobalTouch& now, const GlobalTouch& write) const;
   bool over_before(const GlobalTouch& now, const GlobalTouch& read) const;
   void check_read(const Here& here, const Group& group);
   void check_write(const Here& here, const Group& group);

@@ -40,10 +40,12 @@ class GridOrder {
     Known seen;
     Known fenced;  ///< of that, what is visible to asynchronous copies too (fence.proxy.async)
     std::set<std::pair<std::uint64_t, Party>> by = {};  ///< who published: cluster and party
+    std::uint64_t version = 0;                          ///< each has its own
   };
   void publish(const void* word, std::uint64_t cluster, Party party, const Word& more) {
     Word& at = words_[word];
     at.by.emplace(cluster, party);
+    at.version = ++last_version_;
     join(at.seen, more.seen);
     join(at.fenced, more.fenced);
   }
@@ -59,6 +61,7 @@ class GridOrder {
 
  private:
   int levels_ = 0;  // above the leaves
+  std::uint64_t last_version_ = 0;
   std::unordered_map<const void*, Word> words_;
 };
 

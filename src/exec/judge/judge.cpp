@@ -33,6 +33,9 @@ void Judge::start() {
   wgmma_.start(blocks.size() * blocks.front().warps().size());
   operands_.start();
   tensor_maps_.start();
+  const Grid& grid = cluster_->grid();
+  buffers_on_ = grid.log() != nullptr && grid.code().has_weak_fence;
+  buffers_ = {};
 }
 
 Mask Judge::executes(Warp& warp, const Operation& op, Mask group, Mask lanes) {
@@ -93,6 +96,63 @@ void Judge::order_by(const Actor& actor, const void* word, const Reach& reach, b
   if (reach.access == Access::read || reach.updates) order().acquire(one, word, !reach.acquires, scope);
   if (reach.access == Access::write && !reach.updates) order().store(one, word);
   if (reach.access == Access::write) order().release(one, word, !reach.releases, scope);
+  if (buffers_on_) look_into_buffers(actor, word, reach, global);
+}
+
+// Clusters that share a log run in turns; others do not communicate through global memory.
+StoreBuffers& Judge::buffers(bool global) {
+  GridLog* const log = cluster_->grid().log();
+  return global && !log->apart ? log->buffers : buffers_;
+}
+
+StoreBuffers::Thread Judge::thread_of(const Warp& warp, int lane) const {
+  return {.cluster = cluster_->index(),
+          .block = warp.block().rank(),
+          .party = party_of(warp),
+          .lane = static_cast<std::uint8_t>(lane)};
+}
+
+void Judge::fence_buffers(const Warp& warp, Mask lanes, Scope scope, FenceSides sides) {
+  for_lanes(lanes, [&](int lane) {
+    for (const bool global : {false, true}) buffers(global).fence(thread_of(warp, lane), scope, sides.sc);
+  });
+}
+
+void Judge::look_into_buffers(const Actor& actor, const void* word, const Reach& reach, bool global) {
+  const StoreBuffers::Thread thread = thread_of(*actor.warp, actor.lane);
+  if (reach.access == Access::write) return buffers(global).write(thread, word);
+  const std::uint32_t operation = cluster_->grid().code().number_of(*actor.op);
+  if (const auto other = buffers(global).read(thread, word, operation)) report_buffers(actor, *other);
+}
+
+void Judge::exit(Warp& warp, Mask lanes) {
+  order().exit(who(warp, lanes));
+  if (!buffers_on_) return;
+  for_lanes(lanes, [&](int lane) {
+    for (const bool global : {false, true})
+      if (const auto pair = buffers(global).exit(thread_of(warp, lane)))
+        report_buffers({&warp, &cluster_->grid().code().operations[pair->earlier.reads], lane}, pair->later);
+  });
+}
+
+void Judge::report_buffers(const Actor& actor, const StoreBuffers::Side& other) {
+  const Grid& grid = cluster_->grid();
+  const StoreBuffers::Thread& thread = other.thread;
+  const std::size_t warps = cluster_->blocks().front().warps().size();
+  const bool is_here = thread.cluster == cluster_->index();
+  Misuse misuse{.code = "fence-sc"};
+  if (is_here) misuse.other_warp = &cluster_->block(thread.block).warps()[thread.party % warps];
+  misuse.other_op = &grid.code().operations[other.reads];
+  misuse.other_lane = thread.lane;
+  misuse.other_block = grid.block_index(thread.cluster, thread.block);
+  misuse.other_number = static_cast<std::uint32_t>(thread.party % warps);
+  report(actor, misuse, "use fence.sc between the write and the read, in both threads", [&] {
+    return fmt::format(
+        "it reads a word after a write of its own, which {} does in the opposite order: both may read what "
+        "was "
+        "there before, since a fence between write and read is not fence.sc, or has too small a scope",
+        describe_with_line(*actor.warp, *misuse.other_op));
+  });
 }
 
 void Judge::access(const Actor& actor, const SharedPlace& place, const Reach& reach) {
@@ -155,6 +215,8 @@ void Judge::barrier_begins(const Actor& actor, const SharedPlace& place) {
 
 void Judge::barrier_ends(const Actor& actor, const SharedPlace& place) {
   races_.mark_barrier(place, false);
+  // Tests of the mbarrier by lanes that have waited for each other since are over.
+  order().finish_converged(party_of(*actor.warp));
   races_.write(actor, place, 8, AccessKind::weak());
 }
 

@@ -11,6 +11,7 @@
 #include "exec/judge/global_races.hpp"
 #include "exec/judge/races.hpp"
 #include "exec/judge/reversible.hpp"
+#include "exec/judge/store_buffers.hpp"
 #include "exec/judge/tensor_maps.hpp"
 #include "exec/judge/undefined.hpp"
 #include "exec/judge/wgmma_operands.hpp"
@@ -107,8 +108,8 @@ class Judge {
   }
   void open(const void* place) { order().open(place); }
   void open_with_exited(const void* place) { order().open_with_exited(place); }
-  void pass(const Warp& warp, Mask lanes, const void* place, bool relaxed = false) {
-    order().pass(who(warp, lanes), place, relaxed);
+  void pass(const Warp& warp, Mask lanes, const void* place, Passing passing = {}) {
+    order().pass(who(warp, lanes), place, passing);
   }
   /// The warp passes a barrier of all threads of the cluster.
   void meet_cluster(const Warp& warp) { order().meet_all(party_of(warp)); }
@@ -118,8 +119,13 @@ class Judge {
   void meet(const Warp& warp, Mask lanes) { order().sync_lanes(who(warp, lanes)); }
   /// An instruction of the whole warp has read memory: no lane continues before.
   void finish_reads(const Warp& warp) { order().finish_reads(party_of(warp)); }
-  void exit(const Warp& warp, Mask lanes) { order().exit(who(warp, lanes)); }
-  void fence(const Warp& warp, Mask lanes, Scope scope) { order().fence(who(warp, lanes), scope); }
+  /// Lanes have waited for each other at an instruction that does not order memory accesses.
+  void converge(const Warp& warp) { order().converge(party_of(warp)); }
+  void exit(Warp& warp, Mask lanes);
+  void fence(const Warp& warp, Mask lanes, Scope scope, FenceSides sides) {
+    order().fence(who(warp, lanes), scope, sides);
+    if (buffers_on_) fence_buffers(warp, lanes, scope, sides);
+  }
   void fence_proxy(const Warp& warp, Mask lanes, const ProxyFence& fence) {
     order().fence_proxy(who(warp, lanes), fence);
   }
@@ -176,6 +182,12 @@ class Judge {
   Who who(const Warp& warp, Mask lanes) const { return live_lanes(warp, lanes, party_of(warp)); }
   void check_divisor(Warp& warp, const Operation& op, const FlowPiece& divisor, Mask lanes);
   void order_by(const Actor& actor, const void* word, const Reach& reach, bool global);
+  // Store buffering: store_buffers.hpp.
+  StoreBuffers& buffers(bool global);
+  StoreBuffers::Thread thread_of(const Warp& warp, int lane) const;
+  void fence_buffers(const Warp& warp, Mask lanes, Scope scope, FenceSides sides);
+  void look_into_buffers(const Actor& actor, const void* word, const Reach& reach, bool global);
+  void report_buffers(const Actor& actor, const StoreBuffers::Side& other);
 
   Cluster* cluster_;
   Races races_;
@@ -184,6 +196,8 @@ class Judge {
   WgmmaRegisters wgmma_;
   WgmmaOperands operands_;
   TensorMaps tensor_maps_;
+  StoreBuffers buffers_;  // of shared memory
+  bool buffers_on_ = false;
   std::unique_ptr<Arithmetic> arithmetic_;  // null unless the launch asks for it
   std::unique_ptr<ReversiblePairs> pairs_;  // null unless the launch collects reversals or has delays
 };

@@ -16,12 +16,12 @@ void Order::reset(std::size_t blocks, std::size_t warps, GridOrder* grid, std::u
   const std::size_t all = blocks * warps;
   copies_ = static_cast<Party>(all);
   known_.assign(all + 1, {.parties = std::vector<Knowledge>(all + 1)});
-  some_.assign(all, {});
   groups_.assign(all, {});
   found_.assign(all, {});
   fences_ = false;
   exited_ = {};
   lanes_synced_.assign(all, 0);
+  converged_.assign(all, 0);
   met_all_.assign(all, false);
   places_.clear();
   words_.clear();
@@ -35,10 +35,7 @@ Horizon Order::own(const Who& who) {
 template <class F>
 void Order::for_known(const Who& who, F f) {
   f(known_[who.party]);
-  if (who.party >= some_.size()) return;
-  if ((some_[who.party].lanes & who.lanes) != 0) f(some_[who.party].past);
-  for (Some& group : groups_[who.party])
-    if ((group.lanes & who.lanes) != 0) f(group.past);
+  if (who.party < groups_.size()) groups_[who.party].for_each(who.lanes, f);
 }
 
 void Order::publish(const Who& who, Past& at) {
@@ -47,9 +44,18 @@ void Order::publish(const Who& who, Past& at) {
   at.parties[who.party].seen.join(mine);
 }
 
+// A fence of several lanes releases what each of them did, and not what its neighbours did.
 void Order::publish_released(const Who& who, Past& at, Scope scope) {
   tick();
-  for_known(who, [&](const Past& past) { at.join_released(past, scope); });
+  Past released;
+  for_known(who, [&](const Past& past) { released.join_released(past, scope); });
+  if (who.party < lanes_synced_.size() && !who.whole() && !released.parties.empty()) {
+    Horizon& own = released.parties[who.party].seen;
+    const Time synced = std::max(lanes_synced_[who.party], known_[who.party].parties[who.party].seen.all);
+    if (own.all > synced)
+      own = {.all = synced, .some = std::max(own.all, own.some), .lanes = who.lanes | own.lanes};
+  }
+  at.join(released);
 }
 
 void Order::publish_over(const Who& who, Past& at) {
@@ -58,15 +64,14 @@ void Order::publish_over(const Who& who, Past& at) {
   at.parties[who.party].over.join(mine);
 }
 
-void Order::learn(const Who& who, const Past& past) {
-  if (who.party >= some_.size() || who.whole()) return known_[who.party].join(past);
-  Some& some = some_[who.party];
-  if (some.lanes == 0) some.past = {.parties = std::vector<Knowledge>(known_.size())};
-  some.lanes |= who.lanes;
-  some.past.join(past);
-  if ((who.live & ~some.lanes) != 0) return;
-  known_[who.party].join(some.past);
-  some.lanes = 0;
+void Order::learn(const Who& who, const Past& past, const LaneKey& key) {
+  if (who.party >= groups_.size() || who.whole()) return known_[who.party].join(past);
+  LaneGroups<Past>& groups = groups_[who.party];
+  groups.add(who.lanes, key, [&](Past& known) {
+    known.parties.resize(known_.size());
+    known.join(past);
+  });
+  groups.take_whole(who.live, [&](const Past& known) { known_[who.party].join(known); });
 }
 
 void Order::arrive(const Who& who, const void* place) { publish(who, places_[place].gathered); }
@@ -80,6 +85,7 @@ void Order::arrive_relaxed(const Who& who, const void* place, Scope scope) {
 void Order::open(const void* place) {
   Place& opened = places_[place];
   opened.opened.join(opened.gathered);
+  opened.version = ++last_version_;
 }
 
 void Order::open_with_exited(const void* place) {
@@ -87,9 +93,25 @@ void Order::open_with_exited(const void* place) {
   open(place);
 }
 
-void Order::pass(const Who& who, const void* place, bool relaxed) {
+void Order::pass(const Who& who, const void* place, Passing passing) {
   const auto found = places_.find(place);
-  if (found != places_.end()) find(who, found->second.opened, relaxed, Scope::cta);
+  if (found == places_.end()) return;
+  const Past& opened = found->second.opened;
+  LaneKey key{.place = place, .version = found->second.version};
+  if (!passing.for_cta || blocks_ == 1) return find(who, opened, key, passing.relaxed, Scope::cta);
+  key.place = static_cast<const std::byte*>(place) + 1;  // another part of it
+  find(who, within_block(who.party, opened), key, passing.relaxed, Scope::cta);
+}
+
+Past Order::within_block(Party party, const Past& past) const {
+  Past within = past;
+  for (std::size_t i = 0; i < within.parties.size(); ++i) {
+    if (i == copies_ || i / warps_ == party / warps_) continue;
+    Knowledge& other = within.parties[i];
+    other.over.join(other.seen);
+    other = {.seen = {}, .over = other.over, .fenced = {}, .released = {}};
+  }
+  return within;
 }
 
 bool Order::knows_opening(const Who& who, const void* place) const {
@@ -126,6 +148,7 @@ void Order::release(const Who& who, const void* word, bool relaxed, Scope scope)
   };
   Word& at = words_[word];
   at.by.insert(who.party);
+  at.version = ++last_version_;
   at.by_block.resize(blocks_);
   at.by_block[who.party / warps_].join(for_scope(Scope::cta));
   if (blocks_ > 1 && scope >= Scope::cluster) at.cluster.join(for_scope(Scope::cluster));
@@ -146,77 +169,99 @@ void Order::publish_beyond(Party by, const void* word, const Past& published) {
   grid_->publish(word, cluster_, by, more);
 }
 
-void Order::find(const Who& who, const Past& past, bool relaxed, Scope scope) {
-  if (!relaxed) return learn(who, past);
-  Found& found = found_[who.party];
-  found.by_scope[static_cast<std::size_t>(scope)].join(past);
-  found.lanes |= who.lanes;
+void Order::find(const Who& who, const Past& past, const LaneKey& key, bool relaxed, Scope scope) {
+  if (!relaxed) return learn(who, past, key);
+  found_[who.party].add(who.lanes, key,
+                        [&](Found& found) { found[static_cast<std::size_t>(scope)].join(past); });
 }
 
 void Order::acquire(const Who& who, const void* word, bool relaxed, Scope scope) {
+  // A word has up to three parts, told apart by addresses within it.
+  const auto key = [&](std::size_t part, std::uint64_t version) {
+    return LaneKey{.place = static_cast<const std::byte*>(word) + part, .version = version};
+  };
   if (const auto at = words_.find(word); at != words_.end()) {
-    find(who, at->second.by_block[who.party / warps_], relaxed, Scope::cta);
-    if (blocks_ > 1 && scope >= Scope::cluster) find(who, at->second.cluster, relaxed, Scope::cluster);
+    const Word& known = at->second;
+    find(who, known.by_block[who.party / warps_], key(0, known.version), relaxed, Scope::cta);
+    if (blocks_ > 1 && scope >= Scope::cluster)
+      find(who, known.cluster, key(1, known.version), relaxed, Scope::cluster);
   }
   if (grid_ == nullptr || scope != Scope::gpu) return;
   if (const GridOrder::Word* known = grid_->at(word))
     find(who, {.parties = {}, .others = known->seen, .others_released = {}, .others_fenced = known->fenced},
-         relaxed, Scope::gpu);
+         key(2, known->version), relaxed, Scope::gpu);
 }
 
-void Order::fence(const Who& who, Scope scope) {
-  fences_ = true;
-  Found& found = found_[who.party];
-  if ((found.lanes & who.lanes) != 0) {
+// What a fence of a smaller scope does not make known is left for a larger one.
+void Order::learn_found(const Who& who, Scope scope) {
+  std::vector<std::pair<Mask, Found>> found;
+  for (const auto& group : found_[who.party].all())
+    if ((group.lanes & who.lanes) != 0) found.emplace_back(group.lanes & who.lanes, group.content);
+  for (auto& [lanes, by_scope] : found) {
     for (std::size_t i = 0; i <= static_cast<std::size_t>(scope); ++i) {
-      learn(who, found.by_scope[i]);
-      if ((found.lanes & ~who.lanes) == 0) found.by_scope[i] = {};
+      learn({.party = who.party, .lanes = lanes, .live = who.live}, by_scope[i], {});
+      by_scope[i] = {};
     }
-    if (scope == Scope::gpu) found.lanes &= ~who.lanes;
+    scope == Scope::gpu ? found_[who.party].remove(lanes)
+                        : found_[who.party].replace(lanes, std::move(by_scope));
   }
+}
+
+template <class F>
+void Order::mark(const Who& who, F f) {
+  Past& known = known_[who.party];
+  if (who.party >= groups_.size() || who.whole()) return f(known, known);
+  groups_[who.party].add(who.lanes, {}, [&](Past& past) {
+    past.parties.resize(known_.size());
+    f(known, past);
+  });
+}
+
+void Order::fence(const Who& who, Scope scope, FenceSides sides) {
+  if (sides.acquires) learn_found(who, scope);
+  if (!sides.releases) return;
+  fences_ = true;
   const Horizon mine = own(who);
-  for_known(who, [&](Past& past) { past.release(scope); });
-  for (std::size_t i = 0; i <= static_cast<std::size_t>(scope); ++i)
-    known_[who.party].parties[who.party].released[i].join(mine);
+  if (who.whole()) for_known(who, [&](Past& past) { past.release(scope, past); });
+  mark(who, [&](const Past& known, Past& past) {
+    past.release(scope, known);
+    past.release(scope, past);
+    for (std::size_t i = 0; i <= static_cast<std::size_t>(scope); ++i)
+      past.parties[who.party].released[i].join(mine);
+  });
 }
 
 void Order::fence_proxy(const Who& who, const ProxyFence& fence) {
   Horizon mine = own(who);
   mine.join({.all = known_[who.party].parties[who.party].over.all});
   const std::size_t first = who.party / warps_ * warps_;
-  for_known(who, [&](Past& past) { past.fence_proxy(fence, first, warps_); });
-  known_[who.party].parties[who.party].fence_proxy(fence, mine, true);
+  const auto mark_all = [&](const Past& known, Past& past) { past.fence_proxy(fence, known, first, warps_); };
+  if (who.whole()) for_known(who, [&](Past& past) { mark_all(past, past); });
+  mark(who, [&](const Past& known, Past& past) {
+    mark_all(known, past);
+    mark_all(past, past);
+    past.parties[who.party].fence_proxy(fence, mine, true);
+  });
 }
 
 void Order::sync_lanes(const Who& who) {
   if (!who.whole()) return sync_some(who);
   lanes_synced_[who.party] = tick();
   Past& known = known_[who.party];
-  Some& some = some_[who.party];
-  if (some.lanes != 0) known.join(some.past);
-  some.lanes = 0;
-  for (const Some& group : groups_[who.party]) known.join(group.past);
+  for (const auto& group : groups_[who.party].all()) known.join(group.content);
   groups_[who.party].clear();
 }
 
 // What lanes of earlier groups knew, the new one knows.
 void Order::sync_some(const Who& who) {
-  Some met{.past = {.parties = std::vector<Knowledge>(known_.size())}, .lanes = who.lanes};
-  publish(who, met.past);
-  std::vector<Some>& groups = groups_[who.party];
-  for (Some& group : groups) group.lanes &= ~who.lanes;
-  std::erase_if(groups, [](const Some& group) { return group.lanes == 0; });
-  groups.push_back(std::move(met));
+  Past met{.parties = std::vector<Knowledge>(known_.size())};
+  publish(who, met);
+  groups_[who.party].replace(who.lanes, std::move(met));
 }
 
 template <class F>
 bool Order::any_beyond(Party party, std::uint8_t lane, F holds) const {
-  if (party >= some_.size()) return false;
-  const auto is_known = [&](const Some& some) {
-    const bool is_one = some.lanes != 0 && (lane == kSeveralLanes || (some.lanes >> lane & 1) != 0);
-    return is_one && holds(some.past);
-  };
-  return is_known(some_[party]) || std::ranges::any_of(groups_[party], is_known);
+  return party < groups_.size() && groups_[party].any(lane, holds);
 }
 
 bool Order::knows_more(Party party, std::uint8_t lane, Party other, std::uint8_t other_lane,

@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "exec/judge/lane_groups.hpp"
 #include "exec/judge/past.hpp"
 
 // The happens-before relation in a cluster, by vector clocks (FastTrack, Flanagan and Freund 2009). Time
@@ -18,9 +19,9 @@
 // what it knows there; whoever passes takes that knowledge along.
 //
 // Lanes of a warp are told apart: what some lanes publish covers their own actions and, of the other lanes,
-// those before the last synchronisation of the warp; what some lanes learn, the others do not know. Where
-// several such parts meet, they are joined to a larger one, which errs on the side of silence. Groups of
-// lanes that meet at a bar.warp.sync of their own are kept apart.
+// those before the last synchronisation of the warp; what some lanes learn, the others do not know, and a
+// fence counts for the lanes that execute it (lane_groups.hpp). Of the actions of one party, two parts that
+// were published by different lanes are joined to a larger one, which errs on the side of silence.
 //
 // What a thread did becomes known through a relaxed access only if a fence comes before it, and what a
 // relaxed access finds is known only after a fence (PTX ISA 8.8, release and acquire patterns). Accesses and
@@ -36,6 +37,19 @@ struct Who {
   Mask live = kAllLanes;  ///< of the warp
 
   bool whole() const { return (live & ~lanes) == 0; }
+};
+
+/// The patterns that a fence is part of (PTX ISA 8.8): fence.release of release patterns only, fence.acquire
+/// of acquire patterns only.
+struct FenceSides {
+  bool acquires = true, releases = true;
+  bool sc = false;  ///< fence.sc
+};
+
+/// How threads pass a place.
+struct Passing {
+  bool relaxed = false;  ///< it takes effect with their next fence
+  bool for_cta = false;  ///< other thread blocks are not in its scope: of what they did, only reads are over
 };
 
 class Order {
@@ -66,8 +80,7 @@ class Order {
   void open(const void* place);
   /// The same, with exited threads counting as arrived.
   void open_with_exited(const void* place);
-  /// `relaxed`: it takes effect with their next fence.
-  void pass(const Who& who, const void* place, bool relaxed = false);
+  void pass(const Who& who, const void* place, Passing passing);
   /// Whether they know of all that the last opening of the place published.
   bool knows_opening(const Who& who, const void* place) const;
   /// Threads of the warp exit.
@@ -79,7 +92,7 @@ class Order {
   void release(const Who& who, const void* word, bool relaxed, Scope scope);
   void acquire(const Who& who, const void* word, bool relaxed, Scope scope);
 
-  void fence(const Who& who, Scope scope);
+  void fence(const Who& who, Scope scope, FenceSides sides);
   /// What they know of now becomes visible to asynchronous copies (fence.proxy.async).
   void fence_proxy(const Who& who, const ProxyFence& fence);
 
@@ -87,6 +100,10 @@ class Order {
   void sync_lanes(const Who& who);
   /// What the warp has read so far, its lanes have all read.
   void finish_reads(Party warp) { known_[warp].parties[warp].over.join({.all = tick()}); }
+  /// Lanes have waited for each other at an instruction that does not order memory accesses.
+  void converge(Party warp) { converged_[warp] = tick(); }
+  /// What the warp had read when its lanes last did so, they have all read.
+  void finish_converged(Party warp) { known_[warp].parties[warp].over.join({.all = converged_[warp]}); }
 
   /// Whether a lane knows of what a lane of `other` did at `time`.
   bool knows(Party party, std::uint8_t lane, Party other, std::uint8_t other_lane, Time time) const {
@@ -111,21 +128,16 @@ class Order {
  private:
   struct Place {
     Past gathered, opened;
-  };
-  struct Some {
-    Past past;
-    Mask lanes = 0;
+    std::uint64_t version = 0;  // of `opened`
   };
   struct Word {
     std::vector<Past> by_block;  // published by threads of a thread block, for threads of it
     Past cluster;                // published for other thread blocks of the cluster
     std::set<Party> by;          // who published
+    std::uint64_t version = 0;
   };
   /// What relaxed accesses found, by the smallest scope of a fence that makes it known.
-  struct Found {
-    std::array<Past, kScopes> by_scope;
-    Mask lanes = 0;
-  };
+  using Found = std::array<Past, kScopes>;
 
   /// Whether something that the lane knows beyond what all lanes know satisfies a condition.
   template <class F>
@@ -136,31 +148,39 @@ class Order {
   /// Calls f(past) for what all lanes know, and for what some of these know.
   template <class F>
   void for_known(const Who& who, F f);
+  /// Without what threads of other thread blocks of the cluster did, but all of it is over.
+  Past within_block(Party party, const Past& past) const;
   void publish(const Who& who, Past& at);
   void publish_released(const Who& who, Past& at, Scope scope);
   void publish_over(const Who& who, Past& at);
   /// To threads of other clusters.
   void publish_beyond(Party by, const void* word, const Past& published);
-  void learn(const Who& who, const Past& past);
+  void learn(const Who& who, const Past& past, const LaneKey& key);
   void sync_some(const Who& who);
+  /// A fence makes known what relaxed accesses found.
+  void learn_found(const Who& who, Scope scope);
   /// After an access that finds this: `scope` includes both threads, no smaller one does.
-  void find(const Who& who, const Past& past, bool relaxed, Scope scope);
+  void find(const Who& who, const Past& past, const LaneKey& key, bool relaxed, Scope scope);
+  /// Calls f(past) for what they have in common, and for what each group of them has beyond it, if only some
+  /// lanes of the warp do something that counts for themselves.
+  template <class F>
+  void mark(const Who& who, F f);
   /// Everything up to now is before what follows. When time runs out, nothing new is found.
   Time tick() { return now_ + 1 == kInFlight ? now_ : now_++; }
 
   Time now_ = 1;
+  std::uint64_t last_version_ = 0;  // of a place or word
   std::size_t blocks_ = 1, warps_ = 1;
   Party copies_ = 0;
   std::uint64_t cluster_ = 0;
   GridOrder* grid_ = nullptr;
-  std::vector<Past> known_;  // by party: what all its lanes know
-  std::vector<Some> some_;   // by warp: what some of its lanes know
-  /// By warp: lanes that met at a barrier of their own, each in the latest of these only.
-  std::vector<std::vector<Some>> groups_;
-  std::vector<Found> found_;  // by warp: what relaxed accesses of some lanes found, until a fence
-  bool fences_ = false;       // there was a fence: relaxed accesses may publish something
+  std::vector<Past> known_;               // by party: what all its lanes know
+  std::vector<LaneGroups<Past>> groups_;  // by warp: what some of its lanes know
+  std::vector<LaneGroups<Found>> found_;  // by warp: what relaxed accesses of its lanes found, until a fence
+  bool fences_ = false;                   // there was a fence: relaxed accesses may publish something
   Past exited_;
   std::vector<Time> lanes_synced_;
+  std::vector<Time> converged_;  // by warp
   std::vector<bool> met_all_;
   std::unordered_map<const void*, Place> places_;
   std::unordered_map<const void*, Word> words_;

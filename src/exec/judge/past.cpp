@@ -45,17 +45,18 @@ void Past::join_over(const Past& other) {
   }
 }
 
-void Past::release(Scope scope) {
+void Past::release(Scope scope, const Past& known) {
   for (std::size_t i = 0; i <= static_cast<std::size_t>(scope); ++i) {
-    for (Knowledge& each : parties) each.released[i].join(each.seen);
-    GridOrder::join(others_released[i], others);
+    for (std::size_t party = 0; party < known.parties.size(); ++party)
+      parties[party].released[i].join(known.parties[party].seen);
+    GridOrder::join(others_released[i], known.others);
   }
 }
 
-void Past::fence_proxy(const ProxyFence& fence, std::size_t first, std::size_t count) {
-  for (std::size_t i = 0; i < parties.size(); ++i)
-    parties[i].fence_proxy(fence, parties[i].seen, i - first < count);
-  if (fence.global) GridOrder::join(others_fenced, others);
+void Past::fence_proxy(const ProxyFence& fence, const Past& known, std::size_t first, std::size_t count) {
+  for (std::size_t i = 0; i < known.parties.size(); ++i)
+    parties[i].fence_proxy(fence, known.parties[i].seen, i - first < count);
+  if (fence.global) GridOrder::join(others_fenced, known.others);
 }
 
 }  // namespace ptxloom::exec

@@ -49,10 +49,10 @@ struct Past {
   void join_released(const Past& other, Scope scope);
   /// All of it is over.
   void join_over(const Past& other);
-  /// A fence comes after it.
-  void release(Scope scope);
+  /// A fence comes after all that is seen in `known`, which may be this past itself.
+  void release(Scope scope, const Past& known);
   /// The parties [first, first + count) are those of the thread block of who fences.
-  void fence_proxy(const ProxyFence& fence, std::size_t first, std::size_t count);
+  void fence_proxy(const ProxyFence& fence, const Past& known, std::size_t first, std::size_t count);
 };
 
 }  // namespace ptxloom::exec

@@ -73,7 +73,15 @@ void Races::check_read(const Here& here, const SharedCell& cell) {
   if (cell.copied_to) return under_way(here, &cell.write, "writes");
   if (!ordered(here.touch, cell.write) && !is_shown(here.touch, cell))
     return race(here, cell.write, "writes");
-  if (cell.write.kind.strong) check_before_strong(here, cell);
+  if (!cell.write.kind.strong) return;
+  if (relies_on_volatile(here.touch, cell.write)) return race(here, cell.write, "writes");
+  check_before_strong(here, cell);
+}
+
+// Volatile accesses are relaxed (PTX ISA 8.4): the read may as well find an older value.
+bool Races::relies_on_volatile(const Touch& now, const Touch& write) const {
+  const auto& flows = cluster_->grid().flows();
+  return flows[now.operation].volatile_data && flows[write.operation].volatile_data && !is_before(write, now);
 }
 
 // Strong writes, which may meet, do not hide what was written before.

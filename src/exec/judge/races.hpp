@@ -67,6 +67,7 @@ class Races {
 
   Touch touch_of(const Actor& actor, AccessKind kind) const;
   Touch in_flight(Touch touch) const;
+  bool relies_on_volatile(const Touch& now, const Touch& write) const;
   bool meet(const Touch& now, const Touch& before) const;  // neither is before the other, which is allowed
   bool is_before(const Touch& before, const Touch& now) const;
   bool ordered(const Touch& now, const Touch& before) const;

@@ -27,7 +27,7 @@ inline Scope scope_of(std::string_view word) {
 struct AccessKind {
   bool strong : 1 = false;
   bool by_proxy : 1 = false;   ///< through the async proxy
-  bool read_only : 1 = false;  ///< ld.global.nc
+  bool read_only : 1 = false;  ///< ld.global.nc, ldu
   std::uint8_t scope : 2 = 0;  ///< of a strong access
   std::uint8_t size : 3 = 0;   ///< of a strong access: the logarithm of its bytes
 
@@ -53,7 +53,7 @@ struct AccessKind {
   }
 };
 
-/// "; they are strong, but ..." of two accesses that do not meet; empty unless both are strong.
+/// "; they are strong, but ..." of two accesses that race; empty unless both are strong.
 std::string_view why_not_strong(const AccessKind& one, const AccessKind& other);
 
 }  // namespace ptxloom::exec

@@ -36,13 +36,15 @@ void WgmmaRegisters::execute(Warp& warp, std::size_t number, const Operation& op
     report({&warp, &op, std::countr_zero(lanes)}, {.code = "wgmma-fence"}, kFence,
            [] { return std::string("there is no wgmma.fence before the warp's first wgmma.mma_async"); });
   for (const FlowPiece& piece : flow.of_wgmma)
-    (flow.multiplies ? multiply : access)(warp, state, op, piece, lanes);
+    (flow.multiplies ? multiply : access)(warp, state, op, flow, piece, lanes);
 }
 
-void WgmmaRegisters::multiply(Warp& warp, State& state, const Operation& op, const FlowPiece& piece,
-                              Mask lanes) {
+void WgmmaRegisters::multiply(Warp& warp, State& state, const Operation& op, const DataFlow& flow,
+                              const FlowPiece& piece, Mask lanes) {
   Use& use = state.uses[piece.slot.offset];
-  if (use.touched != nullptr && use.fences == state.fences) {
+  const auto is_it = [&](const FlowPiece& each) { return each.slot.offset == piece.slot.offset; };
+  const bool is_excused = use.placed_late && std::ranges::any_of(flow.out, is_it);
+  if (use.touched != nullptr && use.fences == state.fences && !is_excused) {
     const Actor actor{&warp, &op, std::countr_zero(lanes)};
     report(actor, {.code = "wgmma-fence", .other_warp = &warp, .other_op = use.touched}, kFence, [&] {
       return fmt::format("{} was accessed by {}, without a wgmma.fence between", ir::name_of(*piece.reg),
@@ -62,8 +64,8 @@ void WgmmaRegisters::multiply(Warp& warp, State& state, const Operation& op, con
   use.flight_fences = state.fences;
 }
 
-void WgmmaRegisters::access(Warp& warp, State& state, const Operation& op, const FlowPiece& piece,
-                            Mask lanes) {
+void WgmmaRegisters::access(Warp& warp, State& state, const Operation& op, const DataFlow& flow,
+                            const FlowPiece& piece, Mask lanes) {
   Use& use = state.uses[piece.slot.offset];
   if (use.flight != nullptr) {
     const Actor actor{&warp, &op, std::countr_zero(lanes)};
@@ -73,6 +75,7 @@ void WgmmaRegisters::access(Warp& warp, State& state, const Operation& op, const
                                 describe_with_line(warp, *use.flight));
            });
   }
+  use.placed_late = is_placed_late(state, use, flow) && (use.placed_late || use.fences != state.fences);
   use.touched = &op;
   use.fences = state.fences;
 }

@@ -27,6 +27,7 @@ class WgmmaRegisters {
  private:
   struct Use {
     const Operation* touched = nullptr;  // by an instruction other than wgmma, since the last fence
+    bool placed_late = false;            // in that case: it counts for A only
     std::uint32_t fences = 0;            // at that time
     const Operation* flight = nullptr;   // the wgmma that still uses it
     std::uint32_t group = 0;             // of that wgmma
@@ -37,8 +38,15 @@ class WgmmaRegisters {
     std::unordered_map<std::uint32_t, Use> uses;  // by the register's offset
   };
 
-  static void multiply(Warp& warp, State& state, const Operation& op, const FlowPiece& piece, Mask lanes);
-  static void access(Warp& warp, State& state, const Operation& op, const FlowPiece& piece, Mask lanes);
+  /// Compilers place moves of constants and of finished values to accumulators behind the fence that the
+  /// source has after them: a move that a fence separates from the last wgmma on the register needs no other.
+  static bool is_placed_late(const State& state, const Use& use, const DataFlow& flow) {
+    return flow.moves && use.flight_fences != state.fences;
+  }
+  static void multiply(Warp& warp, State& state, const Operation& op, const DataFlow& flow,
+                       const FlowPiece& piece, Mask lanes);
+  static void access(Warp& warp, State& state, const Operation& op, const DataFlow& flow,
+                     const FlowPiece& piece, Mask lanes);
 
   std::vector<State> warps_;
 };

@@ -43,6 +43,7 @@ struct FormFlow {
   bool divides = false;                              ///< an integer division by the second operand
   bool scales = false;                               ///< a product or quotient of floats: 0 only of 0
   bool multiplies = false;                           ///< a wgmma: its registers stay in use after it
+  bool moves = false;                                ///< its result is its operand
   FormFlow (*of_variant)(const Variant&) = nullptr;  ///< if variants differ
 };
 

@@ -3,6 +3,7 @@
 
 #include <bit>
 
+#include "exec/judge/judge.hpp"
 #include "exec/machine/fault.hpp"
 #include "exec/machine/warp.hpp"
 
@@ -34,9 +35,15 @@ template <class F>
 Mask for_whole_groups(Warp& warp, const Operation& op, Mask mask, const Slot& slot, F f) {
   Mask whole = 0;
   for_member_groups(warp, op, mask, slot, [&](Mask lanes, Mask members) {
+    if (const Mask others = members & mask & ~lanes; others != 0)
+      fault(
+          warp, op, lanes, "member-mask",
+          "lanes " + describe_lanes(others) + " of its member mask execute the instruction with another mask",
+          "compute the member mask before threads differ, and pass the same one in all of its threads");
     if ((members & ~lanes) != 0) return warp.flow().wait_here(lanes, members);
     whole |= lanes;
     f(lanes);
+    if (Judge* judge = warp.judge()) judge->converge(warp);
   });
   return whole;
 }

@@ -80,7 +80,7 @@ struct Reach {
   bool updates = false;                     ///< it reads and writes
   Scope scope = Scope::gpu;                 ///< of a strong access
   std::uint32_t element = 0;  ///< bytes of an element of a vector or packed type; 0: all are one
-  bool read_only = false;     ///< ld.global.nc
+  bool read_only = false;     ///< ld.global.nc, ldu
 
   AccessKind kind() const {
     if (manner != Manner::weak) return AccessKind::strong_of(scope, element != 0 ? element : bytes);

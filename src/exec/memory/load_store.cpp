@@ -161,7 +161,7 @@ void decode_store(Decoder& decoder) {
 }
 
 constexpr std::array kForms{
-    Semantics{"ldu", decode_load, {FlowRule::loaded}},
+    Semantics{"ldu", decode_read_only_load, {FlowRule::loaded}},
     Semantics{"ld.unified", decode_load, {FlowRule::loaded}},
     Semantics{"st.param", decode_store, {.rule = FlowRule::none, .exact = true}},
     Semantics{"ld", decode_load, {FlowRule::loaded}},
