@@ -80,11 +80,14 @@ void Pipeline::arrive(Reg full) { k_.emit("mbarrier.arrive.shared::cta.b64", Arg
 
 void Pipeline::release(Reg empty) {
   k_.emit("mbarrier.arrive.shared::cta.b64", Arg::sink(), k_.at(empty));
-  // Relaxed: the reads are complete, and a release would wait for all earlier writes of the thread.
+  // Reads by wgmma are complete, so relaxed will do; a release waits for all earlier writes of the thread.
+  const bool orders = reads_ == StageReads::shared_loads;
   for (const Reg& other : others_) {
     const Reg there = k_.reg(u32);
     k_.emit("mapa.shared::cluster.u32", there, empty, other);
-    k_.emit("mbarrier.arrive.relaxed.cluster.shared::cluster.b64", Arg::sink(), k_.at(there));
+    k_.emit(orders ? "mbarrier.arrive.release.cluster.shared::cluster.b64"
+                   : "mbarrier.arrive.relaxed.cluster.shared::cluster.b64",
+            Arg::sink(), k_.at(there));
   }
 }
 

@@ -7,6 +7,9 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "ptxloom/gemm.hpp"
+#include "ptxloom/templates.hpp"
+
 using namespace ptxloom;
 using namespace ptxloom::gemm_kernel;
 
@@ -17,7 +20,8 @@ constexpr const char* kTrees = R"({"chip": 90, "units": ["f16"], "features": ["t
   [0, 64, 2, -1, 0.5, 0, 1, 3.0, 4, -1, 0.25, 0, -1, -1, 0], [-1, 0.125, 0]]})";
 
 double factor(const Correction& correction, int tile_m, std::uint64_t steps) {
-  const Problem problem{};
+  const Problem problem(ParameterSpace(gemm_template().space()),
+                        gemm_template().problem({{"m", "96"}, {"n", "40"}, {"k", "200"}}));
   Config config{};
   config.tile_m = tile_m;
   const tune::Demand demand{.steps = steps};

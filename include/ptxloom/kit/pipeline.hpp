@@ -91,8 +91,8 @@ class Pipeline {
   /// A producer arrives that has written to the stage itself.
   void arrive(Reg full);
   /// A consumer, or one thread on behalf of several that it has met at a barrier, has read the stage. In a
-  /// cluster the other thread blocks learn it without ordering: what the thread has written is not visible to
-  /// them.
+  /// cluster the other thread blocks learn it without ordering, except with StageReads::shared_loads: what
+  /// the thread has written is not visible to them.
   void release(Reg empty);
   /// Called by the producer after its last stage: waits until all stages have been released. Consumers of
   /// another thread block arrive in this one's shared memory, so it must not exit earlier.
