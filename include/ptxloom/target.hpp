@@ -48,6 +48,9 @@ struct TargetInfo {
   /// calculator: registers are given to warps 256 at a time, and each of the SM's 4 partitions has a quarter
   /// of the registers and of the warps. 0: not even one.
   int resident_blocks(int threads, int registers_per_thread) const;
+  /// The inverse: registers that a thread can have if an SM has so many thread blocks of so many threads at
+  /// once; no target gives a thread more than 255.
+  int registers_with(int blocks, int threads) const;
 };
 
 /// A target: a handle to its TargetInfo. One that Specs return may outlive them.

@@ -25,15 +25,30 @@ Version parse_version(std::string_view text) {
               "write major.minor, such as 8.6");
 }
 
+namespace {
+
+constexpr int kWarpThreads = 32, kPartitions = 4, kRegistersAtOnce = 256;
+constexpr int kMostThreadRegisters = 255;
+
+int units_in(int count, int unit) { return (count + unit - 1) / unit; }
+
+}  // namespace
+
 int TargetInfo::resident_blocks(int threads, int registers_per_thread) const {
-  constexpr int kWarpThreads = 32, kPartitions = 4, kRegistersAtOnce = 256;
   if (threads < 1) return 0;
   const int blocks = std::min(blocks_per_sm, threads_per_sm / threads);
-  const int warps = (threads + kWarpThreads - 1) / kWarpThreads;
+  const int warps = units_in(threads, kWarpThreads);
   const int needed = registers_per_thread * kWarpThreads, rest = needed % kRegistersAtOnce;
   const int of_warp = rest == 0 ? needed : needed + kRegistersAtOnce - rest;
   if (of_warp == 0) return blocks;
   return std::min(blocks, registers_per_sm / kPartitions / of_warp * kPartitions / warps);
+}
+
+int TargetInfo::registers_with(int blocks, int threads) const {
+  constexpr int kAtOnce = kRegistersAtOnce / kWarpThreads;  // of a thread
+  const int warps = units_in(std::max(1, blocks) * units_in(std::max(1, threads), kWarpThreads), kPartitions);
+  const int registers = registers_per_sm / kPartitions / warps / kWarpThreads / kAtOnce * kAtOnce;
+  return std::min(kMostThreadRegisters, registers);
 }
 
 std::span<const TargetInfo> targets() { return target::compiled_targets(); }

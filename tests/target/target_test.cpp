@@ -120,6 +120,23 @@ TEST_CASE("thread blocks of an SM are limited by the registers of a partition") 
   CHECK(chip.resident_blocks(64, 0) == 32);
 }
 
+TEST_CASE("registers of a thread are what as many thread blocks leave it") {
+  const TargetInfo& chip = Target("sm_90a").info();
+  CHECK(chip.registers_with(1, 128) == 255);
+  CHECK(chip.registers_with(1, 288) == 168);  // three warps in one of the partitions
+  CHECK(chip.registers_with(5, 64) == 168);
+  CHECK(chip.registers_with(2, 256) == 128);
+  for (const TargetInfo& info : targets())
+    for (const int threads : {32, 96, 160, 288, 416, 1024})
+      for (int blocks = 1; blocks * threads <= info.threads_per_sm && blocks <= info.blocks_per_sm;
+           ++blocks) {
+        const int registers = info.registers_with(blocks, threads);
+        INFO(info.name << ", " << blocks << " x " << threads << ": " << registers);
+        CHECK(info.resident_blocks(threads, registers) >= blocks);
+        if (registers < 248) CHECK(info.resident_blocks(threads, registers + 1) < blocks);
+      }
+}
+
 TEST_CASE("every chip has SMs, and an H200 as many as its driver says") {
   for (const TargetInfo& info : targets()) {
     INFO(info.name);

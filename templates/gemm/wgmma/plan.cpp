@@ -12,10 +12,9 @@ namespace {
 
 constexpr int kSwizzlePattern = 1024;  // bytes; alignment of tiles
 constexpr int kReservedShared = 1024;  // per thread block, on top of what it requests
-constexpr int kMostRegisters = 255;
-constexpr int kOtherRegisters = 40;  // addresses and temporaries of the epilogue
-constexpr int kOfTerms = 24;         // if the epilogue does more than store
-constexpr int kOfLoads = 16;         // for a consumer thread that also issues loads
+constexpr int kOtherRegisters = 40;    // addresses and temporaries of the epilogue
+constexpr int kOfTerms = 24;           // if the epilogue does more than store
+constexpr int kOfLoads = 16;           // for a consumer thread that also issues loads
 constexpr int kMostResident = 4;
 constexpr double kLargeBytes = 8 << 20;  // of an operand
 constexpr double kTimesLarger = 8;
@@ -59,19 +58,13 @@ int other_registers(const Problem& p, const Config& c) {
 
 }  // namespace
 
-// An SM's register file has four partitions, and a warp lives in one of them.
-int registers_with(int blocks, const TargetInfo& chip, const Config& c) {
-  const int warps_of_part = (blocks * c.threads() / 32 + 3) / 4;
-  return std::min(kMostRegisters, chip.registers_per_sm / kWarpgroupThreads / warps_of_part / 8 * 8);
-}
-
 int accumulator_registers(const Problem& p, const Config& c) {
   return warpgroup_m(c) * warpgroup_n(c) / kWarpgroupThreads * (p.promoted ? 2 : 1);
 }
 
 bool leaves_registers(const TargetInfo& chip, const Problem& p, const Config& c) {
   const int others = kBesideAccumulators + (c.wgmma.producer_warp() ? 0 : kOfLoads);
-  return accumulator_registers(p, c) + others <= registers_with(1, chip, c);
+  return accumulator_registers(p, c) + others <= chip.registers_with(1, c.threads());
 }
 
 PackPlan::PackPlan(const Problem& p)
@@ -97,7 +90,7 @@ Plan::Plan(const TargetInfo& chip, const Problem& p, const Config& c)
   if (c.stream_k) stream.emplace(chip, p, c, pack.workspace_bytes());
   const auto fits = [&](int blocks) {
     return blocks * (shared_bytes + kReservedShared) <= chip.shared_per_sm &&
-           registers_with(blocks, chip, c) >= needed_registers;
+           chip.registers_with(blocks, c.threads()) >= needed_registers;
   };
   const int most = c.stream_k ? 1 : kMostResident;  // they wait for each other
   while (blocks_per_sm < most && fits(blocks_per_sm + 1)) ++blocks_per_sm;

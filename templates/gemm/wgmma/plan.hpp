@@ -21,9 +21,6 @@ inline constexpr int kStoreBuffers = 2;  // one being filled while the other is 
 
 static_assert(kWgmmaRows == kMaskedRows);
 
-/// Registers that a thread can have with this many thread blocks per SM.
-int registers_with(int blocks, const TargetInfo& chip, const Config& config);
-
 /// Registers of a thread for accumulators of D: wgmma's and, if promoted, the f32 ones as well.
 int accumulator_registers(const Problem& problem, const Config& config);
 inline constexpr int kBesideAccumulators = 32;  // at least; they hold no accumulators

@@ -45,12 +45,6 @@ kit::ClusterTile reduction_of(const Config& c) {
 
 }  // namespace
 
-// An SM's register file has four partitions, and a warp lives in one of them.
-int registers_with(int blocks, const TargetInfo& chip, const Config& c) {
-  const int warps_of_part = (blocks * threads(c) / 32 + 3) / 4;
-  return std::min(kMostThreadRegisters, chip.registers_per_sm / kWarpgroupThreads / warps_of_part / 8 * 8);
-}
-
 int chunk_steps(const Problem& p, const Config& c) {
   if (accumulators_of(c) >= kManyAccumulators) return 1;
   const int chunks = std::min(run_depth(p, c.tile_k), c.tile_k / 2) / instruction_depth(p);
@@ -99,7 +93,7 @@ Plan::Plan(const TargetInfo& chip, const Problem& p, const Config& c)
   if (c.stream_k) return;  // thread blocks wait for each other: one on each SM
   while (blocks_per_sm < kMostResident &&
          (blocks_per_sm + 1) * (shared_bytes + kReservedShared) <= chip.shared_per_sm &&
-         registers_with(blocks_per_sm + 1, chip, c) >= registers)
+         chip.registers_with(blocks_per_sm + 1, threads(c)) >= registers)
     ++blocks_per_sm;
 }
 

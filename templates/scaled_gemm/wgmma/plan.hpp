@@ -19,7 +19,6 @@
 namespace ptxloom::scaled_gemm::wgmma {
 
 inline constexpr int kRows = 64;  // of an instruction, and of a tile of the weight layout
-inline constexpr int kMostThreadRegisters = 255;
 inline constexpr int kWarpgroupThreads = 128;
 inline constexpr int kStoreRows = 64, kStoreBuffers = 2;  // rows of D in a box, and boxes of each warpgroup
 
@@ -35,9 +34,6 @@ int chunk_steps(const Problem& problem, const Config& config);
 
 /// The instruction for tiles of this many rows of D.
 std::string opcode(const Problem& problem, int tile_m);
-
-/// Registers that a thread can have with this many thread blocks on an SM.
-int registers_with(int blocks, const TargetInfo& chip, const Config& config);
 
 /// Whether a box at the end of a product's rows may have rows that are not its own, but of the next batch or
 /// of no token.

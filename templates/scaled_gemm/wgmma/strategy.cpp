@@ -85,7 +85,7 @@ std::vector<Rule> limit_rules() {
   return {{"the accumulators need more registers than a thread has",
            {"tile_m", "tile_n", "tile_k", "warps_n", "share"},
            [](const Target& target, const Problem& p, const Config& c) {
-             return Plan(target.info(), p, c).registers <= registers_with(1, target.info(), c);
+             return Plan(target.info(), p, c).registers <= target.info().registers_with(1, threads(c));
            }},
           {"the stages must fit into shared memory",
            {"tile_m", "tile_n", "tile_k", "warps_n", "stages", "split", "share", "stream_k"},

@@ -41,7 +41,7 @@ double stream_k_blocks(const Problem& p, const Config& c) {
 StreamPlan::StreamPlan(const TargetInfo& chip, const Problem& p, const Config& c)
     : blocks(blocks_of(chip, p, c)),
       workspace(kit::StreamKUnits(stream_tile(c)), stream_tiles(p, c), blocks, 0),
-      reads(kit::StreamKReads::fitting(registers_with(1, chip, c), blocks / stream_tiles(p, c))),
+      reads(kit::StreamKReads::fitting(chip.registers_with(1, threads(c)), blocks / stream_tiles(p, c))),
       parts(std::floor(blocks / stream_tiles(p, c))),
       k_blocks(std::ceil(stream_k_blocks(p, c) / (parts > 1 ? stream_tiles(p, c) * parts : blocks))) {}
 

@@ -13,7 +13,7 @@ namespace {
 
 constexpr int kSwizzlePattern = 1024;  // bytes; alignment of TMA tiles
 constexpr int kReservedShared = 1024;  // per thread block, on top of what it requests
-constexpr int kMostThreadRegisters = 255, kOtherRegisters = 50;
+constexpr int kOtherRegisters = 50;
 constexpr int kMostResident = 4;
 constexpr std::uint32_t kAlignment = 16;  // bytes
 
@@ -33,12 +33,6 @@ std::optional<Variant> find_mma(const Specs& specs, const Target& target, const 
                     target);
 }
 
-// An SM's register file has four partitions, and a warp lives in one of them.
-int registers_with(int blocks, const TargetInfo& chip, const Config& c) {
-  const int warps_of_part = (blocks * threads(c) / 32 + 3) / 4;
-  return std::min(kMostThreadRegisters, chip.registers_per_sm / kWarpgroupThreads / warps_of_part / 8 * 8);
-}
-
 Plan::Plan(const TargetInfo& chip, const Problem& p, const Config& c)
     : values(p.values(), c.tile_n, c.tile_n, c.tile_k / 2),
       activations(p.a(), c.tile_m, c.tile_m, c.tile_k),
@@ -51,7 +45,7 @@ Plan::Plan(const TargetInfo& chip, const Problem& p, const Config& c)
   shared_bytes = shared.size();
   while (blocks_per_sm < kMostResident &&
          (blocks_per_sm + 1) * (shared_bytes + kReservedShared) <= chip.shared_per_sm &&
-         registers_with(blocks_per_sm + 1, chip, c) >= registers)
+         chip.registers_with(blocks_per_sm + 1, threads(c)) >= registers)
     ++blocks_per_sm;
 }
 

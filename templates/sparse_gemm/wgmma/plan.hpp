@@ -31,9 +31,6 @@ inline int chunks(const Problem& p, const Config& c) { return c.tile_k / chunk_d
 /// The instruction for tiles of this many rows of D, if the target has it: A is in shared memory.
 std::optional<Variant> find_mma(const Specs& specs, const Target& target, const Problem& problem, int tile_m);
 
-/// Registers that a thread can have with this many thread blocks on an SM.
-int registers_with(int blocks, const TargetInfo& chip, const Config& config);
-
 /// Follows from the problem and the configuration.
 struct Plan {
   Plan(const TargetInfo& chip, const Problem& problem, const Config& config);

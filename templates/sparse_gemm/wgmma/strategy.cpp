@@ -40,7 +40,7 @@ std::vector<Rule> rules() {
       {"the accumulators need more registers than a thread has",
        {"tile_m", "tile_n", "tile_k", "warps_m", "warps_n"},
        [](const Target& target, const Problem& p, const Config& c) {
-         return Plan(target.info(), p, c).registers <= registers_with(1, target.info(), c);
+         return Plan(target.info(), p, c).registers <= target.info().registers_with(1, threads(c));
        }},
       {"the stages must fit into shared memory",
        {"tile_m", "tile_n", "tile_k", "warps_m", "warps_n", "stages"},

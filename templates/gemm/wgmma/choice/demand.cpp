@@ -28,7 +28,7 @@ double operations_of(const Problem& p, const Config& c, const Plan& plan) {
 void add_demand(const Target& target, const Problem& p, const Config& c, tune::Demand& d) {
   const Plan plan(target.info(), p, c);
   // The rules have seen that they suffice, even where the rough need is more.
-  d.registers = std::min(plan.needed_registers, registers_with(1, target.info(), c));
+  d.registers = std::min(plan.needed_registers, target.info().registers_with(1, c.threads()));
   d.shared_bytes = static_cast<std::uint64_t>(plan.shared_bytes);
   d.most_per_sm = plan.blocks_per_sm;
   d.persistent = true;

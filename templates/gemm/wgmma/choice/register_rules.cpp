@@ -31,7 +31,7 @@ std::vector<Rule> register_rules() {
        {"tile_m", "tile_n", "warps_m", "warps_n"},
        [](const Target& target, const Problem& p, const Config& c) {
          return accumulator_registers(p, c) + kBesideAccumulators <=
-                registers_with(1, target.info(), without_producer_warp(c));
+                target.info().registers_with(1, without_producer_warp(c).threads());
        }},
       {"the accumulators leave too few registers for two consumer warpgroups and the producer (loads)",
        {"tile_m", "tile_n", "warps_m", "warps_n", "loads"},
@@ -42,15 +42,15 @@ std::vector<Rule> register_rules() {
        "registers",
        {"tile_m", "tile_n", "warps_m", "warps_n", "schedule"},
        [](const Target& target, const Problem& p, const Config& c) {
-         return c.tiles_in_flight() == 1 ||
-                accumulator_registers(p, c) + kBesideAccumulators <= registers_with(1, target.info(), c);
+         return c.tiles_in_flight() == 1 || accumulator_registers(p, c) + kBesideAccumulators <=
+                                                target.info().registers_with(1, c.threads());
        }},
       {"the accumulators leave too few registers for the epilogue after a stream-K reduction (stream_k)",
        {"tile_m", "tile_n", "warps_m", "warps_n", "stream_k"},
        [](const Target& target, const Problem& p, const Config& c) {
          return !c.stream_k || ((p.terms.none() || p.terms.by_block()) && !p.reads_c()) ||
                 accumulator_registers(p, c) + kBesideAccumulators + kOfReducedTerms <=
-                    registers_with(1, target.info(), as_cooperative(c));
+                    target.info().registers_with(1, as_cooperative(c).threads());
        }},
       {"the accumulators leave too few registers to store D row by row, beside C or with loads=thread: rows "
        "of D do not start and end at multiples of 16 bytes, so epilogue=staged has no TMA stores",
@@ -58,13 +58,13 @@ std::vector<Rule> register_rules() {
        [](const Target& target, const Problem& p, const Config& c) {
          return !c.staged || alignment(p.d, p.n, true) == 16 ||
                 accumulator_registers(p, c) + kBesideAccumulators + of_rows(p, c) <=
-                    registers_with(1, target.info(), c);
+                    target.info().registers_with(1, c.threads());
        }},
       {"the accumulators leave too few registers to read those of the other thread blocks (split)",
        {"tile_m", "tile_n", "warps_m", "warps_n", "split"},
        [](const Target& target, const Problem& p, const Config& c) {
          return c.split == 1 || accumulator_registers(p, c) + kBesideAccumulators + kOfOthers <=
-                                    registers_with(1, target.info(), as_cooperative(c));
+                                    target.info().registers_with(1, as_cooperative(c).threads());
        }}};
 }
 
