@@ -47,13 +47,11 @@ void BulkCopies::add(std::size_t step, Counts& counts) const {
     ++counts.unknown;
 }
 
-/// The last register that it reads holds the bytes.
 std::optional<double> BulkCopies::expected(std::size_t step) const {
-  const auto& reads = steps_[step].uses.reads;
-  const auto last = std::ranges::max_element(
-      reads, {}, [](const RegisterUse& use) { return static_cast<int>(use.operand); });
-  if (last == reads.end() || file_of(last->id) != RegisterFile::general) return std::nullopt;
-  return value_before(step, last->id);
+  const std::string_view operand = table_.bytes_operand(steps_[step].text);
+  const std::optional<RegisterId> id = register_of(operand.substr(0, operand.find('.')));
+  if (!id || file_of(*id) != RegisterFile::general) return std::nullopt;
+  return value_before(step, *id);
 }
 
 /// The constant that a register was given last, as the code is written; moves are followed.

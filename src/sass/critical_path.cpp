@@ -62,7 +62,7 @@ class Chain {
                     const RegisterUse& read) const {
     const HazardStep& step = steps_[writer];
     if (const IssueRow* row = table_.row_of(step.text, step.uses.type); row != nullptr && !row->fixed)
-      return table_.latency_of(*row, size_of(step.text));
+      return table_.latency_of(*row, table_.size_of(step.text));
     return latencies_.cycles({step.uses.type, write}, {reader, read}).value_or(0);
   }
 

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <span>
 
 #include "ptxloom/error.hpp"
 #include "sass/cubin_info.hpp"
@@ -18,6 +19,7 @@ constexpr std::uint8_t kEntry = 0x10;  // STO_CUDA_ENTRY of a symbol
 constexpr std::uint8_t kNewLayout =
     8;  // ABI version since which the chip is in other bits, with CUDA 12.8 and 13
 constexpr std::uint32_t kFatbinMagic = 0xBA55ED50;
+constexpr std::string_view kArchiveMagic = "!<arch>\n";
 
 [[noreturn]] void refuse(std::string_view name, std::string_view why, std::string hint) {
   throw Error(ErrorKind::usage, "bad-cubin", fmt::format("{} is no cubin: {}", name, why), std::move(hint));
@@ -29,10 +31,14 @@ void check_kind(std::span<const std::byte> bytes, const ElfView& file, std::stri
       "a cubin is what `ptxloom compile` writes; `cuobjdump -xelf all FILE` extracts those in a file";
   if (ByteReader(bytes).next<std::uint32_t>() == kFatbinMagic)
     refuse(name, "it is a fatbin, which holds cubins", std::string(kExtract));
+  if (std::ranges::equal(bytes.first(std::min(bytes.size(), kArchiveMagic.size())),
+                         std::as_bytes(std::span(kArchiveMagic))))
+    refuse(name, "it is a static library, whose members may hold cubins", std::string(kExtract));
   if (file.damage()) refuse(name, *file.damage(), "a cubin is what `ptxloom compile` writes");
   if (file.machine() == EM_CUDA) return;
-  const bool holds = std::ranges::any_of(
-      file.sections(), [](const ElfSection& section) { return section.name.starts_with(".nv_fatbin"); });
+  const bool holds = std::ranges::any_of(file.sections(), [](const ElfSection& section) {
+    return section.name.starts_with(".nv_fatbin") || section.name == "__nv_relfatbin";  // nvcc -dc
+  });
   refuse(name, holds ? "it is a program of the host, which holds cubins" : "it is not GPU code",
          std::string(kExtract));
 }

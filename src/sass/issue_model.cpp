@@ -80,7 +80,7 @@ class Modeller {
     for (const std::size_t step : loop.steps) {
       const IssueRow* const row = row_of(step);
       if (row == nullptr) continue;
-      const double operations = row->operations.at(size_of(steps_[step].text));
+      const double operations = row->operations.at(table_.size_of(steps_[step].text));
       made.operations += operations;
       if (is_tensor(*row)) made.tensor_operations += operations;
     }
@@ -101,8 +101,11 @@ class Modeller {
       made.chain.push_back({offset(one.step), function_.instructions[one.step].text, one.cycles});
     std::vector<IssueOp> ops = ops_of(loop);
     made.alone = simulated(ops, {.warps = 1, .block_warps = 1, .units = false}).cycles;
-    made.bounds.push_back(
-        {std::string(kLatencyBound), "one warp, waiting for its own results", made.alone, made.alone});
+    made.bounds.push_back({.name = std::string(kLatencyBound),
+                           .what = "one warp, waiting for its own results",
+                           .warp = made.alone,
+                           .cycles = made.alone,
+                           .assumed = table_.assumed()});
     std::ranges::stable_sort(made.bounds, std::greater(), &Bound::cycles);
     made.bound = made.bounds.front().name;
     const int block = warps_of(ops).second;
@@ -185,7 +188,7 @@ class Modeller {
     const HazardStep& code = steps_[step];
     IssueOp op{.step = step, .control = code.control, .row = row_of(step), .cycles = {}, .reads = {}};
     if (op.row == nullptr) return op;
-    const IssueSize size = size_of(code.text);
+    const IssueSize size = table_.size_of(code.text);
     op.latency = table_.latency_of(*op.row, size);
     op.read = op.row->read;
     for (const IssueUse& use : op.row->uses) add_use(op, use, size);
@@ -262,7 +265,11 @@ class Modeller {
       const double cycles = loads[i] + copies[i];
       if (cycles == 0) continue;
       const IssueUnit& unit = table_.units()[i];
-      made.bounds.push_back({unit.name, unit.what, cycles, cycles * (unit.of_sm ? made.warps : each)});
+      made.bounds.push_back({.name = unit.name,
+                             .what = unit.what,
+                             .warp = cycles,
+                             .cycles = cycles * (unit.of_sm ? made.warps : each),
+                             .assumed = unit.assumed});
       if (unit.name == kShared) made.shared_bytes = loads[i] * kSharedBytes / options_.conflicts;
     }
   }

@@ -40,6 +40,8 @@ struct Bound {
   double warp = 0;     ///< cycles that one warp occupies it, on one scheduler or on the SM
   double cycles = 0;   ///< an iteration of all warps takes at least this
   double busy = 0;     ///< share of the predicted time
+  /// It rests on figures of another chip that nobody has measured or published for this one.
+  bool assumed = false;
 };
 
 /// Instructions of a kind.

@@ -81,8 +81,8 @@ std::string loop_text(const LoopModel& loop, const Occupancy& occupancy) {
   text += fmt::format("    predicted {:.1f} cycles an iteration of {}; limit: {}\n", loop.cycles,
                       loop.warps == 1 ? "its warp" : fmt::format("all {} warps", loop.warps), loop.bound);
   for (const Bound& one : loop.bounds) {
-    text += fmt::format("      {:10} {:8.1f} cycles, {:3.0f} %   {}\n", one.name, one.cycles, 100 * one.busy,
-                        one.what);
+    text += fmt::format("      {:10} {:8.1f} cycles, {:3.0f} %   {}{}\n", one.name, one.cycles,
+                        100 * one.busy, one.what, one.assumed ? " (assumed)" : "");
   }
   text += fmt::format("    a warp by itself {:.1f} cycles, of which dependences between iterations {:.1f}\n",
                       loop.alone, loop.path);
@@ -115,7 +115,8 @@ Json loop_json(const LoopModel& loop) {
                       {"what", one.what},
                       {"warp_cycles", one.warp},
                       {"cycles", one.cycles},
-                      {"busy", one.busy}});
+                      {"busy", one.busy},
+                      {"assumed", one.assumed}});
   for (const PathStep& one : loop.chain)
     chain.push_back({{"offset", one.offset}, {"text", one.text}, {"cycles", one.cycles}});
   return {{"first", loop.first},

@@ -72,8 +72,13 @@ IssueChip chip_in(const Lines& lines, int chip) {
   return {};
 }
 
-std::vector<IssueUnit> units_in(const Lines& lines) {
-  constexpr std::size_t kColumns = 5;
+/// Whether a chip is one of "..90|120..".
+bool is_among(const std::string& chips, int chip) {
+  return std::ranges::any_of(split(chips, '|'), [&](const std::string& one) { return has_chip(one, chip); });
+}
+
+std::vector<IssueUnit> units_in(const Lines& lines, int chip) {
+  constexpr std::size_t kColumns = 6;
   std::vector<IssueUnit> units;
   for (std::size_t i = 1; i < lines.size(); ++i) {
     const std::vector<std::string> cells = cells_of(lines[i], kColumns);
@@ -82,9 +87,17 @@ std::vector<IssueUnit> units_in(const Lines& lines) {
                      .of_warp = cells.at(1) == "warp",
                      .queue = static_cast<int>(number_of(cells.at(2))),
                      .banks = cells.at(3) == "yes",
-                     .what = cells.at(4)});
+                     .assumed = !is_among(cells.at(4), chip),
+                     .what = cells.at(5)});
   }
   return units;
+}
+
+/// The operand with this number, from the end if it is less than 0; empty if there is none.
+std::string_view operand_at(const InstructionText& text, int at) {
+  const int count = static_cast<int>(text.operands.size());
+  if (at < 0) at += count;
+  return at < 0 || at >= count ? std::string_view() : text.operands[static_cast<std::size_t>(at)];
 }
 
 }  // namespace
@@ -92,10 +105,11 @@ std::vector<IssueUnit> units_in(const Lines& lines) {
 IssueTable::IssueTable(int chip, LoadFrom from) : assumed_(chip != kMeasuredChip) {
   const nlohmann::json data = nlohmann::json::parse(kIssue);
   chip_ = chip_in(rows_in(data.at("sms")), chip);
-  units_ = units_in(rows_in(data.at("units")));
+  units_ = units_in(rows_in(data.at("units")), chip);
   for (const auto& table : data.at("instructions"))
     if (has_chip(table.at("chips").get_ref<const std::string&>(), chip)) read_rows(rows_in(table.at("rows")));
   read_loads(rows_in(data.at("loads")), chip, from);
+  read_amounts(rows_in(data.at("amounts")));
 }
 
 void IssueTable::read_rows(const Lines& lines) {
@@ -172,14 +186,33 @@ double IssueTable::latency_of(const IssueRow& row, const IssueSize& size) const 
   return row.latency.at(size) + (row.global ? load_ : 0);
 }
 
-IssueSize size_of(const InstructionText& text) {
-  const std::size_t at = text.modifiers.find(".64x");
-  if (at == std::string::npos) return {};
-  const char* const begin = text.modifiers.data() + at + 4;
+void IssueTable::read_amounts(const Lines& lines) {
+  for (std::size_t i = 1; i < lines.size(); ++i) {
+    const std::vector<std::string> cells = split(lines[i], ' ');
+    for (const std::string& opcode : split(cells.at(1), '|')) {
+      if (cells.at(0) == "n") columns_[opcode] = '.' + cells.at(3);
+      if (cells.at(0) == "a") a_[opcode] = std::stoi(cells.at(3));
+      if (cells.at(0) == "b") bytes_[opcode] = std::stoi(cells.at(3));
+    }
+  }
+}
+
+IssueSize IssueTable::size_of(const InstructionText& text) const {
   IssueSize size;
-  std::from_chars(begin, text.modifiers.data() + text.modifiers.size(), size.columns);
-  size.shared_a = text.operands.size() < 2 || !text.operands[1].starts_with('R');
+  if (const auto before = columns_.find(text.opcode); before != columns_.end()) {
+    const std::size_t at = text.modifiers.find(before->second);
+    if (at == std::string::npos) return size;
+    const char* const begin = text.modifiers.data() + at + before->second.size();
+    std::from_chars(begin, text.modifiers.data() + text.modifiers.size(), size.columns);
+  }
+  if (const auto a = a_.find(text.opcode); a != a_.end())
+    size.shared_a = !operand_at(text, a->second).starts_with('R');
   return size;
+}
+
+std::string_view IssueTable::bytes_operand(const InstructionText& text) const {
+  const auto at = bytes_.find(text.opcode);
+  return at == bytes_.end() ? std::string_view() : operand_at(text, at->second);
 }
 
 }  // namespace ptxloom::sass

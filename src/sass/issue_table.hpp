@@ -29,7 +29,8 @@ struct IssueUnit {
   bool of_sm = false;    ///< the schedulers share it; else each has one
   bool of_warp = false;  ///< none: it delays the warp that issues the instruction
   int queue = 0;  ///< instructions that may wait for it; 0: an instruction is issued when the unit is free
-  bool banks = false;  ///< its instructions read registers through the banks, in the window
+  bool banks = false;    ///< its instructions read registers through the banks, in the window
+  bool assumed = false;  ///< how long instructions occupy it was neither measured on this chip nor published
   std::string what{};
 };
 
@@ -99,6 +100,10 @@ class IssueTable {
   /// if the chip has none.
   const IssueRow* expect_row() const;
   double latency_of(const IssueRow& row, const IssueSize& size) const;
+  /// What the text of an instruction tells of its amounts: all but the bytes.
+  IssueSize size_of(const InstructionText& text) const;
+  /// The operand of what tells an mbarrier to expect bytes that holds their number; empty if it has none.
+  std::string_view bytes_operand(const InstructionText& text) const;
   /// Whether the latencies were measured on another chip.
   bool assumed() const { return assumed_; }
 
@@ -107,15 +112,17 @@ class IssueTable {
   IssueUse use_of(std::string_view text) const;
   std::vector<IssueUse> uses_of(const std::string& cell) const;
   void read_loads(const std::vector<std::string>& lines, int chip, LoadFrom from);
+  void read_amounts(const std::vector<std::string>& lines);
 
   IssueChip chip_;
   std::vector<IssueUnit> units_;
   std::map<std::string, std::vector<IssueRow>, std::less<>> opcodes_, types_;
+  /// By opcode: what stands before the number of columns in a modifier, which operand A is, and which the
+  /// bytes. An operand less than 0 is counted from the end.
+  std::map<std::string, std::string, std::less<>> columns_;
+  std::map<std::string, int, std::less<>> a_, bytes_;
   double load_ = 0;
   bool assumed_ = false;
 };
-
-/// The columns n in the modifier 64xNxK of a wgmma, 0 if it is none, and where it reads A.
-IssueSize size_of(const InstructionText& text);
 
 }  // namespace ptxloom::sass

@@ -10,11 +10,19 @@ namespace {
 constexpr std::string_view kStyle = R"(
  body { font: 13px/1.5 monospace; margin: 1em; color: #1b1f24; background: #fff }
  h1, h2 { font: bold 15px sans-serif } p { font: 14px sans-serif }
- table { border-collapse: collapse; width: 100% } td { padding: 0 .6em; white-space: pre; vertical-align: top }
- td.number, td.offset { color: #6a737d; text-align: right } td.ptx { border-right: 1px solid #d0d7de }
+ h1, h2, p { overflow-wrap: anywhere }
+ table { border-collapse: collapse } td { padding: 0 .6em; white-space: pre; vertical-align: top }
+ td.number, td.offset { color: #6a737d; text-align: right } td.text { white-space: pre-wrap }
+ td.ptx { border-right: 1px solid #d0d7de; min-width: 24ch; max-width: 56ch; overflow: hidden; text-overflow: ellipsis }
  td.control { color: #8250df } tr.at td { background: #fff8c5 } tr.label td { color: #0550ae }
  @media (prefers-color-scheme: dark) { body { color: #e6edf3; background: #0d1117 } tr.at td { background: #3b2e00 }
+  td.number, td.offset { color: #8b949e } td.ptx { border-color: #30363d }
   td.control { color: #d2a8ff } tr.label td { color: #79c0ff } }
+ @media (max-width: 60rem) {
+  table, tbody { display: block } tr { display: flex; flex-wrap: wrap } td { padding: 0 .4em } td:empty { display: none }
+  td.number, td.offset { flex: 0 0 4ch } td.ptx { flex: 1 0 calc(100% - 7ch); max-width: calc(100% - 7ch); border: 0 }
+  td.text { flex: 1 0 24ch; margin-left: 5ch; overflow-wrap: anywhere }
+ }
 )";
 
 constexpr std::string_view kScript = R"(
@@ -45,11 +53,12 @@ void add_function(std::string& to, const Listing& listing, const ListedFunction&
     const bool starts = one.ptx_line > 0 && one.ptx_line != before;
     before = one.ptx_line;
     to += one.ptx_line > 0 ? fmt::format("<tr data-line=\"{}\">", one.ptx_line) : "<tr>";
-    to += fmt::format("<td class=\"number\">{}</td><td class=\"ptx\">{}</td>",
+    to += fmt::format("<td class=\"number\">{0}</td><td class=\"ptx\" title=\"{1}\">{1}</td>",
                       starts ? std::to_string(one.ptx_line) : "",
                       starts ? escape_html(listing.ptx_line(one.ptx_line)) : "");
-    to += fmt::format("<td class=\"offset\">{:04x}</td><td class=\"control\">{}</td><td>{}</td></tr>\n",
-                      one.offset, to_string(one.control), escape_html(one.text));
+    to += fmt::format(
+        "<td class=\"offset\">{:04x}</td><td class=\"control\">{}</td><td class=\"text\">{}</td></tr>\n",
+        one.offset, to_string(one.control), escape_html(one.text));
   }
   to += "</table>\n";
 }
@@ -59,7 +68,8 @@ void add_function(std::string& to, const Listing& listing, const ListedFunction&
 std::string listing_html(const Listing& listing) {
   const std::string title = fmt::format("{} for {}", listing.file, listing.target);
   std::string html = fmt::format(
-      "<!DOCTYPE html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n<title>{0}</title>\n"
+      "<!DOCTYPE html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n"
+      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>{0}</title>\n"
       "<style>{1}</style>\n<h1>{0}</h1>\n<p>PTX on the left, machine code on the right; text by {2}. The "
       "control code: reuse of operands, scoreboards waited for (B), set for reading (R) and writing (W), "
       "yield "

@@ -63,13 +63,6 @@ constexpr FilePrefix kFiles[] = {{"R", 0, kFirstUniform - 1},
                                  {"P", kFirstPredicate, kFirstPredicate + kPredicates - 1},
                                  {"UP", kFirstUniformPredicate, kFirstUniformPredicate + kPredicates - 1}};
 
-std::optional<RegisterId> register_of(std::string_view word) {
-  for (const FilePrefix& file : kFiles)
-    if (const auto number = number_after(word, file.prefix); number && *number <= file.last - file.first)
-      return static_cast<RegisterId>(file.first + *number);
-  return std::nullopt;
-}
-
 bool is_predicate(std::string_view operand) {
   if (operand.starts_with('!')) operand.remove_prefix(1);
   if (operand == "PT" || operand == "UPT") return true;
@@ -162,6 +155,13 @@ Value named(const std::pair<std::string_view, Value> (&names)[N], std::string_vi
 
 }  // namespace
 
+std::optional<RegisterId> register_of(std::string_view word) {
+  for (const FilePrefix& file : kFiles)
+    if (const auto number = number_after(word, file.prefix); number && *number <= file.last - file.first)
+      return static_cast<RegisterId>(file.first + *number);
+  return std::nullopt;
+}
+
 RegisterFile file_of(RegisterId id) {
   if (id < kFirstUniform) return RegisterFile::general;
   if (id < kFirstPredicate) return RegisterFile::uniform;
@@ -194,6 +194,10 @@ OperandTable::OperandTable() {
     for (const std::string& opcode : split(cells.at(0), '|'))
       widths_[opcode].push_back({cells.at(1), cells.at(2).front(), std::stoi(cells.at(3))});
   });
+  read_rows(data.at("suffixes"), [&](const std::vector<std::string>& cells) {
+    for (const std::string& opcode : split(cells.at(0), '|'))
+      suffixes_[opcode].emplace_back('.' + cells.at(1), std::stoi(cells.at(2)));
+  });
   read_rows(data.at("drains"), [&](const std::vector<std::string>& cells) {
     drains_[cells.at(0)].emplace_back(cells.at(1), cells.at(2) == "-" ? "" : cells.at(2));
   });
@@ -209,11 +213,14 @@ const OperandTable::Role* OperandTable::role_of(const InstructionText& text) con
   return nullptr;
 }
 
-int OperandTable::width_of(const InstructionText& text, char operand) const {
+int OperandTable::width_of(const InstructionText& text, std::string_view operand, char letter) const {
+  if (const auto endings = suffixes_.find(text.opcode); endings != suffixes_.end())
+    for (const auto& [suffix, registers] : endings->second)
+      if (operand.ends_with(suffix)) return registers;
   const auto rows = widths_.find(text.opcode);
   if (rows == widths_.end()) return -1;
   for (const Width& width : rows->second)
-    if ((width.operand == operand || width.operand == '*') &&
+    if ((width.operand == letter || width.operand == '*') &&
         (width.modifiers == "-" || text.has(width.modifiers)))
       return width.registers;
   return -1;
@@ -245,7 +252,7 @@ Uses OperandTable::uses_of(const InstructionText& text, int chip) const {
   };
   written(role->predicates, true);
   if (role->registers > 0 && at != text.operands.end() && !is_predicate(*at) && at->find('[') == at->npos) {
-    reader.registers(*at, 'd', std::max(width_of(text, 'd'), 1), uses.writes);
+    reader.registers(*at, 'd', std::max(width_of(text, *at, 'd'), 1), uses.writes);
     ++at;
     written(role->carries, false);
   }
@@ -254,7 +261,7 @@ Uses OperandTable::uses_of(const InstructionText& text, int chip) const {
       reader.predicate(*at, kPredicateOperand, uses.reads);
       continue;
     }
-    reader.registers(*at, letter, width_of(text, letter), uses.reads);
+    reader.registers(*at, letter, width_of(text, *at, letter), uses.reads);
     letter = static_cast<char>(letter == 'c' ? 'e' : letter + 1);
   }
   return uses;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,6 +20,8 @@ using RegisterId = std::uint16_t;
 inline constexpr RegisterId kFirstUniform = 256, kFirstPredicate = 512, kFirstUniformPredicate = 520,
                             kRegisterIds = 528;
 RegisterFile file_of(RegisterId id);
+/// Of "UR4"; nothing for RZ, PT and other words.
+std::optional<RegisterId> register_of(std::string_view word);
 /// "UR4"
 std::string register_name(RegisterId id);
 
@@ -76,11 +79,13 @@ class OperandTable {
     int registers = 1;
   };
   const Role* role_of(const InstructionText& text) const;
-  int width_of(const InstructionText& text, char operand) const;
+  /// Registers of an operand; less than 0: what its text says.
+  int width_of(const InstructionText& text, std::string_view operand, char letter) const;
 
   std::map<std::string, Type, std::less<>> types_;
   std::map<std::string, std::vector<Role>, std::less<>> roles_;
   std::map<std::string, std::vector<Width>, std::less<>> widths_;
+  std::map<std::string, std::vector<std::pair<std::string, int>>, std::less<>> suffixes_;
   std::map<std::string, std::vector<std::pair<std::string, std::string>>, std::less<>> drains_;
   std::map<std::string, Flow, std::less<>> flows_;
 };

@@ -9,7 +9,7 @@
 //
 //   loop_model measure MEASURED.jsonl CUBIN...
 //
-// This needs none:
+// This needs none, but nvdisasm, whose text says where the clock is read:
 //
 //   loop_model score MEASURED.jsonl CUBIN...
 //
@@ -248,6 +248,7 @@ int score(const std::string& file, std::span<char* const> cubins) {
     const std::string cubin = read(path);
     const sass::CubinView view(std::as_bytes(std::span(cubin)), path);
     const sass::Disassembly disassembly = sass::disassemble(std::as_bytes(std::span(cubin)));
+    if (disassembly.problem) throw Error(ErrorKind::missing, {*disassembly.problem});
     sass::Listing listing = sass::list({.cubin = view, .name = path, .disassembly = &disassembly});
     std::ranges::sort(listing.functions, {}, [](const sass::ListedFunction& one) { return one.facts.name; });
     for (const sass::ListedFunction& function : listing.functions) {

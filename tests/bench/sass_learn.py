@@ -38,6 +38,7 @@ DEEPEST = 7
 TRIED = 10             # bits of those that best tell what is explained from what is not
 FORMS = 9              # the first of three bits of the opcode that say where its operands come from
 OPCODE = (1 << FORMS) - 1
+KEPT = 122             # the first of the bits that say which operands are kept
 UNIFORM = 91           # most instructions with a uniform register have this bit
 
 
@@ -170,7 +171,21 @@ def guard_of(name, samples):
 def reuses(samples):
     """Whether bits 122 to 125 are what they are in most instructions."""
     real = [s for s in samples if s.weight > 1] or samples
-    return sum((s.bits >> 122 & 15).bit_count() == s.reuse for s in real) > len(real) * 0.9
+    return sum((s.bits >> KEPT & 15).bit_count() == s.reuse for s in real) > len(real) * 0.9
+
+
+def keepers(real, chip, nvdisasm):
+    """By opcode, whether the text shows one of the bits 122 to 125, set in copies, at any operand."""
+    copies = [s.bits & ~(15 << KEPT) | 1 << KEPT + at for s in real for at in range(4)]
+    marked = collections.defaultdict(bool)
+    for copy in sass_samples.samples_of(copies, chip, nvdisasm): marked[copy.bits & 0xfff] |= copy.reuse > 0
+    return marked
+
+
+def with_marks(line, marked):
+    """The row of an opcode, with the column `reuse` as its instructions show it."""
+    key, chips, bits, name, guard, _, *registers = line.split(' ')
+    return ' '.join([key, chips, bits, name, guard, 'reuse' if marked[int(key, 16)] else '-', *registers])
 
 
 def text_of(key, row):
@@ -221,8 +236,8 @@ def other_forms(samples, known):
 
 
 def gather(cubins, nvdisasm, known):
-    """Samples by the low 12 bits, and how many instructions the cubins have."""
-    words, total = collections.defaultdict(dict), 0
+    """Samples by the low 12 bits, which opcodes of known rows can keep operands, and how many instructions there are."""
+    words, marked, total = collections.defaultdict(dict), {}, 0
     for cubin in cubins:
         chip, code = sass_samples.code_of(cubin)
         total += len(code)
@@ -239,22 +254,25 @@ def gather(cubins, nvdisasm, known):
             look(sample)
             groups[sample.bits & 0xfff].append(sample)
         for sample in real: sample.weight = REAL_WEIGHT
+        seen = keepers([s for s in real if s.bits & 0xfff in known], chip, nvdisasm)
+        for key, shows in seen.items(): marked[key] = shows or marked.get(key, False)
         print(f'chip {chip}: {len(words[chip])} different instructions, {len(real)} of them and '
               f'{len(forms) + len(copies)} changed ones are kept', flush=True)
-    return groups, total
+    return groups, marked, total
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('--nvdisasm', required=True)
     parser.add_argument('-o', '--output', required=True)
-    parser.add_argument('--keep', type=pathlib.Path, help='a file made before: its opcodes are not looked at again')
+    parser.add_argument('--keep', type=pathlib.Path, help='a file made before: of its opcodes only the column reuse is looked at again')
     parser.add_argument('paths', nargs='+', type=pathlib.Path)
     arguments = parser.parse_args()
     random.seed(1)
     cubins = [cubin for path in arguments.paths for cubin in (sorted(path.rglob('*.cubin')) if path.is_dir() else [path])]
     lines = json.loads(arguments.keep.read_text())['encodings'][1:] if arguments.keep else []
-    groups, total = gather(cubins, arguments.nvdisasm, {int(line[:3], 16) for line in lines})
+    groups, marked, total = gather(cubins, arguments.nvdisasm, {int(line[:3], 16) for line in lines})
+    lines = [with_marks(line, marked) if int(line[:3], 16) in marked else line for line in lines]
     good, all_kept = 0, 0
     for key in sorted(groups):
         samples = groups[key]

@@ -46,6 +46,7 @@ def code_of(cubin):
 def samples_of(words, chip, nvdisasm):
     """Samples of those words that the chip has; a duplicate counts once."""
     words = list(dict.fromkeys(words))
+    if not words: return []
     name = f'SM{chip}' + ('a' if chip >= 90 else '')
     with tempfile.NamedTemporaryFile(suffix='.bin') as file:
         while words:

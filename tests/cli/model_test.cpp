@@ -74,6 +74,11 @@ TEST_CASE("sass --model predicts the loops of a cubin, with nvdisasm and without
       CHECK(loop["unknown"] == 0);
       CHECK(loop["cycles"] > 100);
       CHECK(loop["bound"] == "latency");
+      for (const json& bound : loop["bounds"])
+        if (bound["name"] == "latency" || bound["name"] == "branch")
+          CHECK(bound["assumed"] == (target != "sm_90a"));
+        else if (bound["name"] == "issue" || bound["name"] == "fma_heavy")
+          CHECK(bound["assumed"] == false);
       cycles[own] = loop["cycles"];
     }
     CHECK(cycles[true] == cycles[false]);

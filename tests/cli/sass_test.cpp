@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <elf.h>
+
+#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <regex>
@@ -31,6 +34,39 @@ std::string fake_nvdisasm(const TemporaryFolder& folder, const std::string& text
                           (folder / "text").string() + "'\nexit " + std::to_string(code) + "\n");
   std::filesystem::permissions(program, std::filesystem::perms::owner_all);
   return program;
+}
+
+template <typename Part>
+void append(std::string& text, const Part& part) {
+  text.append(reinterpret_cast<const char*>(&part), sizeof part);
+}
+
+/// An object file of x86-64 with a section of this name, which holds the names.
+std::string host_elf(const std::string& section) {
+  const std::string names = '\0' + section + '\0';
+  Elf64_Ehdr head{};
+  std::copy_n(ELFMAG, SELFMAG, head.e_ident);
+  head.e_ident[EI_CLASS] = ELFCLASS64;
+  head.e_ident[EI_DATA] = ELFDATA2LSB;
+  head.e_ident[EI_VERSION] = EV_CURRENT;
+  head.e_type = ET_REL;
+  head.e_machine = EM_X86_64;
+  head.e_version = EV_CURRENT;
+  head.e_shoff = sizeof head;
+  head.e_ehsize = sizeof head;
+  head.e_shentsize = sizeof(Elf64_Shdr);
+  head.e_shnum = 2;
+  head.e_shstrndx = 1;
+  Elf64_Shdr table{};
+  table.sh_name = 1;
+  table.sh_type = SHT_STRTAB;
+  table.sh_offset = sizeof head + 2 * sizeof table;
+  table.sh_size = names.size();
+  std::string file;
+  append(file, head);
+  append(file, Elf64_Shdr{});
+  append(file, table);
+  return file + names;
 }
 
 }  // namespace
@@ -110,6 +146,11 @@ TEST_CASE("sass refuses what is neither PTX nor a cubin, with exit code 2") {
                      "ELF and no more"),
              ContainsSubstring("it is truncated [bad-cubin]"));
   CHECK_THAT(refusal(std::string("\x50\xed\x55\xba\0\0", 6)), ContainsSubstring("it is a fatbin"));
+  CHECK_THAT(refusal(std::string("!<arch>\n/\0", 10)), ContainsSubstring("it is a static library"));
+  CHECK_THAT(refusal(host_elf(".nv_fatbin")), ContainsSubstring("it is a program of the host, which holds"));
+  CHECK_THAT(refusal(host_elf("__nv_relfatbin")),
+             ContainsSubstring("it is a program of the host, which holds"));
+  CHECK_THAT(refusal(host_elf(".rodata")), ContainsSubstring("it is not GPU code"));
   CHECK(run_tool({"sass", compiled(folder), "--target", "sm_90a"}).code == 2);
 }
 

@@ -26,9 +26,10 @@ OBSERVE = """<script>
   const texts = (query, root = document) => [...root.querySelectorAll(query)].map((one) => one.textContent);
   const seen = {errors, heading: texts("h1"), kernels: texts("h2"), notes: texts(".notes li"), figures: texts(".figure.best .value"),
                 loops: texts("table.candidates tbody tr td:first-child"), hottest: texts("table.candidates tr.winner td:first-child"),
-                limits: texts(".bars tr.limit th"), code: texts("table.code tbody tr td:nth-child(3)"), boxes: document.querySelectorAll("svg.lanes rect").length,
+                limits: texts(".bars tr.limit th"), assumed: texts(".bars td").filter((text) => text.endsWith("(assumed)")), code: texts("table.code tbody tr td:nth-child(3)"), boxes: document.querySelectorAll("svg.lanes rect").length,
                 roofs: document.querySelectorAll("svg.roof").length, title: document.title,
-                wide: document.documentElement.scrollWidth > innerWidth, paragraphs: texts("section > p"),
+                wide: document.documentElement.scrollWidth > innerWidth,
+                spills: [...document.querySelectorAll(".columns > div")].some((one) => one.scrollWidth > one.clientWidth), paragraphs: texts("section > p"),
                 about: texts("#report > p")[0], measured: texts(".measured tr").map((text) => text.replace(/\\s/g, ""))};
   const box = document.querySelector("svg.lanes rect");
   if (box) {
@@ -52,7 +53,8 @@ def mix(draw):
 
 
 def loop(draw, first):
-    bounds = sorted(({"name": unit, "what": f"what {unit} is", "warp_cycles": 1.5, "cycles": draw.uniform(5, 500), "busy": draw.random()}
+    bounds = sorted(({"name": unit, "what": f"what {unit} is", "warp_cycles": 1.5, "cycles": draw.uniform(5, 500), "busy": draw.random(),
+                      "assumed": unit == "shared"}
                      for unit in UNITS), key=lambda one: -one["cycles"])
     stalls = ["issued", "stall_count", "scoreboard", "unit_busy", "register_banks", "barrier", "not_selected"]
     return {"first": first, "last": first + 320, "depth": 1, "inner": True, "instructions": 21, "warps": 8, "other": 0, "unknown": 0, "mix": mix(draw),
@@ -114,12 +116,14 @@ class KernelPage(unittest.TestCase):
             run_browser(kept.resolve() / f"{name}.html", f"--screenshot={kept.resolve()}/{name}.png", "--window-size=1400,2600",
                         profile=folder / "profile")
         page.write_text(text.replace("<head>", f"<head>{CATCH}", 1).replace("</body>", OBSERVE), encoding="utf-8")
-        dom = run_browser(page, "--dump-dom", "--window-size=1400,1000", profile=folder / "profile")
-        observed = re.search(r'<pre id="observed">(.*?)</pre>', dom, re.S)
-        self.assertIsNotNone(observed, f"{name}: the script of the test did not end")
-        seen = json.loads(html.unescape(observed[1]))
-        self.assertEqual(seen["errors"], [], name)
-        self.assertFalse(seen["wide"], f"{name}: the page is wider than the window")
+        for width in (390, 1280):
+            dom = run_browser(page, "--dump-dom", f"--window-size={width},1000", profile=folder / "profile")
+            observed = re.search(r'<pre id="observed">(.*?)</pre>', dom, re.S)
+            self.assertIsNotNone(observed, f"{name}: the script of the test did not end")
+            seen = json.loads(html.unescape(observed[1]))
+            self.assertEqual(seen["errors"], [], name)
+            self.assertFalse(seen["wide"], f"{name}: the page is wider than the window of {width}")
+            self.assertFalse(seen["spills"], f"{name}: a column is wider than its place in a window of {width}")
         return seen
 
     def test_two_kernels(self):
@@ -132,6 +136,7 @@ class KernelPage(unittest.TestCase):
         self.assertEqual(seen["hottest"], [seen["loops"][2], seen["loops"][3]])
         self.assertEqual(seen["figures"], [loops[2]["bound"], loops[3]["bound"]])
         self.assertEqual(seen["limits"], [loops[2]["bound"], loops[3]["bound"]])
+        self.assertEqual(seen["assumed"], ["what shared is (assumed)"] * 2)
         self.assertEqual(seen["code"], [one["text"] for made in (first, second) for one in made["hottest"]["code"]])
         self.assertEqual((seen["boxes"], seen["roofs"]), (40, 2))
         pointed = first["hottest"]["code"][first["hottest"]["events"][0]["op"]]["text"]
@@ -146,8 +151,8 @@ class KernelPage(unittest.TestCase):
         with_loop["measured"] = {"launches": 3, "stalls": {"issued": 1.5, "scoreboard": 10.5, "other": 3.0}}
         straight["measured"] = {"launches": 1, "stalls": {"issued": 1.25, "barrier": 3.75}}
         seen = self.use("measured", report(self.draw, [with_loop, straight], unmeasured=""))
-        self.assertEqual(seen["measured"], ["issues1.5cycles10%", "scoreboard10.5cycles70%", "somethingelse3.0cycles20%",
-                                            "issues1.3cycles25%", "barrier3.8cycles75%"])
+        self.assertEqual(seen["measured"], ["issues1.5cycles(10%)", "scoreboard10.5cycles(70%)", "somethingelse3.0cycles(20%)",
+                                            "issues1.3cycles(25%)", "barrier3.8cycles(75%)"])
         self.assertNotIn("nothing was measured", seen["about"])
 
     def test_nothing_to_predict(self):

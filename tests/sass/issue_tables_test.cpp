@@ -53,3 +53,33 @@ TEST_CASE("specs/sass/issue.json names units, classes and effects that exist") {
     }
   }
 }
+
+TEST_CASE("units tell for which chips their intervals are assumed") {
+  const auto assumed = [](int chip) {
+    std::string names;
+    for (const IssueUnit& unit : IssueTable(chip, LoadFrom::l2).units())
+      if (unit.assumed) names += unit.name + " ";
+    return names;
+  };
+  const std::string others = "uniform branch mio lsu shared l1 l2 warp barrier ";
+  CHECK(assumed(90).empty());
+  for (const int chip : {75, 80, 86, 89}) CHECK(assumed(chip) == others);
+  for (const int chip : {100, 103, 110}) CHECK(assumed(chip) == "alu xu tensor " + others);
+  for (const int chip : {120, 121}) CHECK(assumed(chip) == "alu xu " + others);
+}
+
+TEST_CASE("amounts come from the operands that specs/sass/issue.json names") {
+  const IssueTable table(90, LoadFrom::l2);
+  const auto size_of = [&](const char* text) { return table.size_of(split_text(text)); };
+  const IssueSize shared = size_of("HGMMA.64x96x16.F32 R24, gdesc[UR8], R24, !UPT, gsb0");
+  CHECK(shared.columns == 96);
+  CHECK(shared.shared_a);
+  const IssueSize registers = size_of("QGMMA.SP.64x8x64.F32.E4M3.E4M3 R24, R4, gdesc[UR8], R24, R3, 0x0");
+  CHECK(registers.columns == 8);
+  CHECK_FALSE(registers.shared_a);
+  CHECK(size_of("FFMA R1, R2, R3, R4").columns == 0);
+  const auto bytes_of = [&](const char* text) { return table.bytes_operand(split_text(text)); };
+  CHECK(bytes_of("SYNCS.ARRIVE.TRANS64 RZ, [UR13], R2") == "R2");
+  CHECK(bytes_of("SYNCS") == "");
+  CHECK(bytes_of("FFMA R1, R2, R3, R4") == "");
+}

@@ -3,6 +3,9 @@
 // stalls are needed is read off the text here, by rules that know neither operands nor latencies: a register
 // that is the first operand of one instruction, and stands in another behind it in the same line of code.
 #include <catch2/catch_test_macros.hpp>
+#include <cstdlib>
+#include <filesystem>
+#include <map>
 #include <random>
 #include <regex>
 #include <set>
@@ -197,4 +200,27 @@ TEST_CASE("all faults in code of nvcc are found, for each generation of chips", 
     for (const int level : {1, 3})
       planted += check(Code(compile_kernels(nvcc, target, level)), 100000, random).planted;
   CHECK(planted > 5000);
+}
+
+TEST_CASE("faults in the cubins of the folder PTXLOOM_LINT_CUBINS are found", "[.]") {
+  need_nvdisasm();
+  std::mt19937 random = seeded();
+  const char* const folder = std::getenv("PTXLOOM_LINT_CUBINS");
+  REQUIRE(folder != nullptr);
+  std::map<std::string, Count> by_target;
+  std::map<std::string, std::size_t> functions;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
+    if (entry.path().extension() != ".cubin") continue;
+    std::ifstream in(entry.path(), std::ios::binary);
+    const Code code({std::istreambuf_iterator<char>(in), {}});
+    INFO(entry.path());
+    const Count count = check(code, 40, random);
+    Count& sum = by_target[std::string(code.view.target())];
+    sum.accepted += count.accepted;
+    sum.planted += count.planted;
+    functions[std::string(code.view.target())] += code.listing.functions.size();
+  }
+  for (const auto& [target, count] : by_target)
+    fmt::print("{}: {} functions, {} instructions, {} faults\n", target, functions[target], count.accepted,
+               count.planted);
 }

@@ -52,6 +52,8 @@ TEST_CASE("an instruction reads and writes the registers of its operands") {
       {"DFMA R2, R4, -R6, c[0x2][0x8]", "R2 R3", "R4 R5 R6 R7"},
       {"DSETP.GT.AND P0, PT, |R2|, R4, PT", "P0", "R2 R3 R4 R5"},
       {"MUFU.RCP64H R3, R5", "R3", "R5"},
+      {"FFMA2 R98, -R50.reuse.F32x2.LO_HI.NP, -R75.reuse.F32, R52.F32x2.HI_LO", "R98 R99",
+       "R50 R51 R52 R53 R75", 100},
       {"F2F.F64.F32 R2, R4", "R2 R3", "R4"},
       {"F2F.F32.F64 R2, R4", "R2", "R4 R5"},
       {"I2F.F64.S64 R2, R4", "R2 R3", "R4 R5"},

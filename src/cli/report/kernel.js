@@ -39,13 +39,13 @@ function mix_bars(report, mix) {
 
 function bound_bars(loop) {
   return bar_table(loop.bounds.map((one) => ({name: one.name, share: one.busy, limit: one.name === loop.bound,
-                                             text: `${number_text(one.cycles, 1)} cycles`, what: one.what})));
+                                             text: `${number_text(one.cycles, 1)} cycles`, what: `${one.what}${one.assumed ? " (assumed)" : ""}`})));
 }
 
 function stall_bars(stalls) {
   const total = Object.values(stalls).reduce((sum, cycles) => sum + cycles, 0) || 1;
-  const rows = Object.entries(stalls).filter(([, cycles]) => cycles >= 0.001 * total);
-  return bar_table(rows.map(([name, cycles]) => ({name: kStallNames[name], share: cycles / total, text: `${number_text(cycles, 1)} cycles`, what: percent_text(cycles / total, 0)})));
+  const rows = Object.keys(kStallNames).map((name) => [name, stalls[name] ?? 0]).filter(([, cycles]) => cycles >= 0.001 * total);
+  return bar_table(rows.map(([name, cycles]) => ({name: kStallNames[name], share: cycles / total, text: `${number_text(cycles, 1)} cycles (${percent_text(cycles / total, 0)})`})));
 }
 
 /** What Nsight Compute measured, of the whole kernel. */
@@ -101,7 +101,7 @@ function kernel_section(report, kernel, i) {
   const loop = hottest && kernel.loops[hottest.loop];
   const predicted = loop && is_number(loop.cycles);
   const made = section(`kernel-${i}`, kernel.name, headline_of(kernel));
-  made.append(html("div", {class: "columns"}, html("div", {}, html("h3", {}, "Resources"), resources_list(report, kernel)),
+  made.append(html("div", {class: "columns halves"}, html("div", {}, html("h3", {}, "Resources"), resources_list(report, kernel)),
                    html("div", {}, html("h3", {}, "Instructions by unit"), mix_bars(report, kernel.mix))));
   if (kernel.loops.length > 0) made.append(html("h3", {}, "Loops"), loops_table(kernel));
   if (!predicted) {
@@ -109,11 +109,11 @@ function kernel_section(report, kernel, i) {
     return made;
   }
   const roof = roofline_figure(report.roofline, hottest.operations_per_second);
-  if (roof) made.append(html("h3", {}, `Roofline${report.gpu ? ` of ${report.gpu.name}` : ""}`), roof);
-  made.append(html("div", {class: "columns"}, html("div", {}, html("h3", {}, "What limits the hottest loop"), bound_bars(loop)),
-                   html("div", {}, html("h3", {}, "A warp's time in it, predicted"), stall_bars(loop.stalls)), measured_part(kernel)));
+  if (roof) made.append(html("h3", {}, `Roofline${report.gpu ? ` of ${report.gpu.name}` : ""}`), html("div", {class: "scroll"}, roof));
+  made.append(html("div", {class: "columns halves"}, html("div", {}, html("h3", {}, "What limits the hottest loop"), bound_bars(loop)),
+                   html("div", {}, html("h3", {}, "A warp's time in it, predicted"), stall_bars(loop.stalls), measured_part(kernel))));
   const lanes = timeline_figure(hottest, report.units, point_in(made));
-  if (lanes) made.append(html("h3", {}, "Units in one iteration"), html("p", {class: "quiet small"}, "Cycles from left to right. Blue: the first warp of a scheduler; grey: its other warps, unless they have too many instructions to show. Units of the SM show this scheduler's part."), lanes);
+  if (lanes) made.append(html("h3", {}, "Units in one iteration"), html("p", {class: "quiet small"}, "Cycles from left to right. Blue: the first warp of a scheduler; grey: its other warps, unless they have too many instructions to show. Units of the SM show this scheduler's part."), html("div", {class: "scroll"}, lanes));
   made.append(html("h3", {}, "Its machine code"), code_table(hottest));
   return made;
 }
@@ -124,7 +124,7 @@ function show_report(report) {
   document.getElementById("report").replaceChildren(
     html("h1", {}, report.title), html("p", {class: "quiet"}, `${report.target}${report.gpu ? `, ${report.gpu.name}` : ""}. Predicted from the machine code${report.unmeasured ? `; nothing was measured, since ${report.unmeasured}` : ""}.`),
     ...(words.length > 0 ? [pairs_list(words, "settings")] : []),
-    ...(report.assumed ? [html("ul", {class: "notes info"}, html("li", {}, "The issue model was measured on sm_90 only; figures that it lacks for this chip are those of sm_90."))] : []),
+    ...(report.assumed ? [html("ul", {class: "notes info"}, html("li", {}, "The issue model was measured on sm_90 only. What is marked as assumed rests on figures of sm_90 that nobody has published for this chip; latencies of loads and of other results behind scoreboards are among them."))] : []),
     ...(report.nvdisasm === "" ? [html("ul", {class: "notes info"}, html("li", {}, "Without nvdisasm the text of instructions is ptxloom's own, and has no operands but registers."))] : []), ...shown);
   document.title = `${report.title} \u2013 ptxloom report`;
 }

@@ -32,6 +32,8 @@ function roofline_figure(roofline, predicted) {
   for (const tick of x.ticks(7)) parts.push(svg("text", {x: x(tick), y: height - bottom + 16, "text-anchor": "middle"}, number_text(tick, tick < 1 ? 2 : 0)));
   for (const tick of y.ticks(6)) parts.push(svg("text", {x: left - 6, y: y(tick) + 4, "text-anchor": "end"}, number_text(tick / 1e12, tick < 1e12 ? 1 : 0)));
   parts.push(svg("text", {x: (left + width - right) / 2, y: height - 3, "text-anchor": "middle"}, "operations a byte of device memory"));
+  parts.push(svg("text", {x: left - 6, y: 10, "text-anchor": "end"}, "T/s"));
+  parts.push(svg("path", {class: "axis", fill: "none", d: `M${left} ${top}V${height - bottom}H${width - right}`}));
   let label_y = -Infinity;
   for (const one of [...ceilings].sort((a, b) => b.per_second - a.per_second)) {
     const knee = Math.max(one.per_second / roofline.memory_per_second, 0.25);

@@ -64,8 +64,8 @@ void add_model_flags(CLI::App& command, ModelFlags& flags) {
 
 std::string assumed_note(int chip) {
   return fmt::format(
-      "note: the issue model was measured on sm_90 only; figures that specs/sass/issue.json lacks for sm_{} "
-      "are sm_90's\n",
+      "note: the issue model was measured on sm_90 only; what is marked as assumed rests on figures of sm_90 "
+      "that nobody has published for sm_{}\n",
       chip);
 }
 
