@@ -62,8 +62,8 @@ TEST_CASE("registers of a wgmma are fenced before it and left alone until it is 
   };
   const auto code = [&](const std::string& body) { return fault(body).code; };
   const std::string fence = "wgmma.fence.sync.aligned;", commit = "wgmma.commit_group.sync.aligned;",
-                    wait = "wgmma.wait_group.sync.aligned 0;", touch = "mov.f32 %d2, 0f00000000;",
-                    look = "mov.f32 %r, %d1;", set = "mov.b32 %a3, 0;";
+                    wait = "wgmma.wait_group.sync.aligned 0;", touch = "neg.f32 %d2, 0f00000000;",
+                    moved = "mov.f32 %d2, 0f00000000;", look = "mov.f32 %r, %d1;", set = "mov.b32 %a3, 0;";
   const std::string shared =
       "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%d0, %d1, %d2, %d3}, %y, %y, 1, 1, 1, 0, 0;\n";
   const std::string registers =
@@ -76,9 +76,14 @@ TEST_CASE("registers of a wgmma are fenced before it and left alone until it is 
   CHECK(code(touch + fence + shared) == "none");
   CHECK(code(fence + set + registers) == "wgmma-fence");
   CHECK(code(fence + set + shared) == "none");
+  CHECK(code(fence + moved + shared) == "none");  // nvcc places it there
   const std::string first = fence + shared + commit + wait;
   CHECK(code(first + look + shared) == "wgmma-fence");
   CHECK(code(first + look + fence + shared) == "none");
+  CHECK(code(first + moved + shared) == "wgmma-fence");
+  CHECK(code(first + touch + moved + shared) == "wgmma-fence");
+  CHECK(code(first + fence + touch + moved + shared) == "wgmma-fence");
+  CHECK(code(first + fence + moved + shared) == "none");
   CHECK(code(first + shared) == "none");
   CHECK(code(fence + shared + look) == "wgmma-not-awaited");
   CHECK(code(fence + shared + commit + look) == "wgmma-not-awaited");
@@ -89,7 +94,7 @@ TEST_CASE("registers of a wgmma are fenced before it and left alone until it is 
   const Diagnostic d = fault(fence + touch + shared);
   CHECK_THAT(
       d.message,
-      ContainsSubstring("%d2 was accessed by `mov.f32 %d2, 0f00000000;` (line 8), without a wgmma.fence"));
+      ContainsSubstring("%d2 was accessed by `neg.f32 %d2, 0f00000000;` (line 8), without a wgmma.fence"));
 }
 
 }  // namespace ptxloom::exec::test::wgmma_misuse_test

@@ -55,10 +55,11 @@ struct ShufflePlan {
   bool members = true;     // the last operand is a member mask
 };
 
+// Values of lanes that do not come are undefined, which is found where they are used.
 void run_shuffle(Warp& warp, const Operation& op, Mask mask) {
   const auto& plan = op.plan_as<ShufflePlan>();
   const std::size_t a = plan.predicate ? 2 : 1;
-  if (plan.members) mask = for_whole_groups(warp, op, mask, op.slots[a + 3], [](Mask) {});
+  if (plan.members) mask = for_whole_groups(warp, op, mask, op.slots[a + 3], [](Mask) {}, false);
   const auto in = [&](std::size_t slot) { return Lanes<std::uint32_t>(warp.registers(), op.slots[slot]); };
   std::array<std::uint32_t, kLanes> result;
   std::array<int, kLanes> sources{};

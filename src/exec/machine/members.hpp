@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "exec/judge/judge.hpp"
+#include "exec/machine/detour.hpp"
 #include "exec/machine/fault.hpp"
 #include "exec/machine/warp.hpp"
 
@@ -30,9 +31,11 @@ void for_member_groups(Warp& warp, const Operation& op, Mask mask, const Slot& s
 }
 
 /// Calls f(lanes) for each complete set of threads with the same member mask. Other threads wait until all
-/// live members have reached the instruction. Returns the lanes that were executed.
+/// live members have reached the instruction. Returns the lanes that were executed. `finds_detours`: a live
+/// member that cannot come is a finding.
 template <class F>
-Mask for_whole_groups(Warp& warp, const Operation& op, Mask mask, const Slot& slot, F f) {
+Mask for_whole_groups(Warp& warp, const Operation& op, Mask mask, const Slot& slot, F f,
+                      bool finds_detours = true) {
   Mask whole = 0;
   for_member_groups(warp, op, mask, slot, [&](Mask lanes, Mask members) {
     if (const Mask others = members & mask & ~lanes; others != 0)
@@ -40,7 +43,10 @@ Mask for_whole_groups(Warp& warp, const Operation& op, Mask mask, const Slot& sl
           warp, op, lanes, "member-mask",
           "lanes " + describe_lanes(others) + " of its member mask execute the instruction with another mask",
           "compute the member mask before threads differ, and pass the same one in all of its threads");
-    if ((members & ~lanes) != 0) return warp.flow().wait_here(lanes, members);
+    if ((members & ~lanes) != 0) {
+      if (finds_detours) report_detour(warp, op, lanes, members & ~lanes);
+      return warp.flow().wait_here(lanes, members);
+    }
     whole |= lanes;
     f(lanes);
     if (Judge* judge = warp.judge()) judge->converge(warp);

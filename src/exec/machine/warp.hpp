@@ -45,6 +45,15 @@ class Flow {
   bool blocked() const { return current_.lanes == 0; }
   const std::vector<Group>& parked() const { return parked_; }
 
+  /// The lanes of groups that can run, and are at an instruction for which holds(pc).
+  template <class F>
+  Mask lanes_at(F holds) const {
+    Mask lanes = current_.lanes != 0 && holds(current_.pc) ? current_.lanes : 0;
+    for (const Group& group : ready_)
+      if (holds(group.pc)) lanes |= group.lanes;
+    return lanes;
+  }
+
   void advance() { ++current_.pc; }
   /// These lanes of the current group continue at `target`.
   void branch(Mask taken, std::uint32_t target);
