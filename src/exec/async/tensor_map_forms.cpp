@@ -129,16 +129,16 @@ void decode_replace(Decoder& decoder) {
   decoder.emit(std::move(op));
 }
 
-// One copy for the whole warp.
+// One copy for the whole warp. All its lanes read: what one of them has written takes a bar.warp.sync.
 void run_publish(Warp& warp, const Operation& op, Mask mask) {
   require_lanes(warp, op, mask, warp.flow().live());
-  const int lane = std::countr_zero(mask);
-  const auto place = [&](std::size_t slot, StateSpace space, Access access) {
+  const auto place = [&](std::size_t slot, int lane, StateSpace space, Access access) {
     const Reach reach{.space = space, .access = access, .bytes = kMapBytes, .alignment = kMapBytes};
     return resolve(warp, op, lane, address_of(warp, op.slots[slot], lane), reach);
   };
-  std::byte* to = place(0, StateSpace::global, Access::write);
-  std::memcpy(to, place(1, StateSpace::shared, Access::read), kMapBytes);
+  const std::byte* from = nullptr;
+  for_lanes(mask, [&](int lane) { from = place(1, lane, StateSpace::shared, Access::read); });
+  std::memcpy(place(0, std::countr_zero(mask), StateSpace::global, Access::write), from, kMapBytes);
   if (Judge* judge = warp.judge()) judge->tensor_maps().publish(op);
 }
 
