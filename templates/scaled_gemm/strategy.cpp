@@ -6,8 +6,9 @@
 namespace ptxloom::scaled_gemm {
 
 std::span<const Strategy* const> strategies() {
-  static const std::array kAll{&block_scale::strategy(), &f8f6f4::strategy(), &dequantize::strategy(),
-                               &wgmma::strategy(), &mma_sync::strategy()};
+  static const std::array kAll{
+      &block_scale::strategy(), &f8f6f4::strategy(), &dequantize::warpgroup_strategy(),
+      &dequantize::strategy(),  &wgmma::strategy(),  &mma_sync::strategy()};
   return kAll;
 }
 

@@ -31,7 +31,8 @@ const Strategy& strategy();
 }
 namespace dequantize {
 const Strategy& strategy();
-}
+const Strategy& warpgroup_strategy();
+}  // namespace dequantize
 namespace wgmma {
 const Strategy& strategy();
 }

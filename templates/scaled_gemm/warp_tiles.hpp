@@ -25,11 +25,12 @@ std::uint64_t tile_grid(const Problem& problem, const Config& config);
 /// Rules of all of them.
 std::vector<Rule> warp_tile_rules(const std::string& strategy);
 
-/// A warp's accumulators, and the row and column of D (u32) where they begin, for SwiGLU of the product.
+/// The accumulators of a warp, or of a warpgroup, and where they begin, u32.
 struct WarpPart {
   Variant mma;
   kit::Accumulators accumulators;
-  Reg row, column, lane;
+  Reg row, column;  ///< of the product, A times B
+  Reg lane;         ///< of the warp, or the thread of the warpgroup
 };
 /// Computes results and stores them to D. `in`: has n, d and ldd.
 void store_warp_part(KernelBuilder& k, const Problem& problem, const kit::ParamRegs& in,

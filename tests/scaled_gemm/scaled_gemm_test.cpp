@@ -202,14 +202,52 @@ TEST_CASE("scaled_gemm: any two formats are dequantized where no instruction app
       "sm_90a");
   const auto config = [](const char* m, const char* n, const char* k, const char* wm, const char* wn,
                          const char* stages) {
-    return Settings{{"tile_m", m},   {"tile_n", n},   {"tile_k", k},
-                    {"warps_m", wm}, {"warps_n", wn}, {"stages", stages}};
+    return Settings{{"strategy", "dequantize"},
+                    {"tile_m", m},
+                    {"tile_n", n},
+                    {"tile_k", k},
+                    {"warps_m", wm},
+                    {"warps_n", wn},
+                    {"stages", stages}};
   };
   for (const Settings& c :
        {config("16", "32", "64", "1", "4", "4"), config("128", "64", "64", "2", "2", "2"),
         config("32", "128", "128", "1", "4", "2"), config("64", "32", "128", "4", "4", "2")})
     for (const auto& [a, b] : {std::pair{"mxfp8_e4m3", "mxfp4"}, {"mxfp6_e3m2", "nvfp4"}})
       run(with(shape(70, 131, 432), {{"format_a", a}, {"format_b", b}, {"d", "f32"}}), c, {}, "sm_90a");
+}
+
+TEST_CASE("scaled_gemm, dequantized: warpgroups multiply by wgmma") {
+  constexpr std::array kFormats = {"mxfp8_e4m3", "mxfp8_e5m2", "mxfp6_e2m3", "mxfp6_e3m2", "mxfp4", "nvfp4"};
+  const auto config = [](const char* m, const char* n, const char* wn, const char* stages) {
+    return Settings{{"strategy", "dequantize_wgmma"},
+                    {"tile_m", m},
+                    {"tile_n", n},
+                    {"tile_k", "64"},
+                    {"warps_m", "4"},
+                    {"warps_n", wn},
+                    {"stages", stages}};
+  };
+  std::size_t number = 0;
+  for (const char* a : kFormats) {
+    const char* const b = kFormats[(2 * number++ + 1) % kFormats.size()];
+    run(with(shape(71, 37, 336), {{"format_a", a}, {"format_b", b}, {"d", "f32"}}),
+        {{"strategy", "dequantize_wgmma"}}, {}, "sm_90a");
+  }
+  for (const Settings& c : {config("64", "32", "1", "2"), config("128", "128", "2", "2"),
+                            config("64", "128", "4", "3"), config("128", "64", "1", "2")})
+    for (const auto& [a, b] : {std::pair{"mxfp8_e4m3", "mxfp4"}, {"mxfp6_e3m2", "nvfp4"}, {"e4m3", "e2m1"}})
+      run(with(shape(150, 131, 208), {{"format_a", a}, {"format_b", b}, {"d", "f32"}, {"ldd", "133"}}), c, {},
+          "sm_90a");
+  run(with(shape(33, 8, 128), {{"d", "f16"}}), {}, {}, "sm_90a");
+  const Specs specs;
+  const auto chosen = [&](int m, const Settings& more) {
+    const Settings problem = scaled_gemm().problem(with(shape(m, 64, 64), more));
+    return scaled_gemm().config(specs, Target("sm_90a"), problem, {}).at("strategy");
+  };
+  CHECK(chosen(33, {}) == "dequantize_wgmma");
+  CHECK(chosen(32, {}) == "dequantize");
+  CHECK(chosen(64, {{"swiglu", "yes"}}) == "dequantize");
 }
 
 TEST_CASE("scaled_gemm: floats of 8, 6 and 4 bits with scales of rows and columns, of tensors, or none") {

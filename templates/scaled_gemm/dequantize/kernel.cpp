@@ -3,8 +3,6 @@
 
 #include <utility>
 
-#include "ptxloom/kit/fragments.hpp"
-#include "ptxloom/kit/mma.hpp"
 #include "ptxloom/kit/shared_layout.hpp"
 #include "ptxloom/kit/tile_copy.hpp"
 #include "scaled_gemm/dequantize/halves.hpp"
@@ -14,7 +12,7 @@ namespace ptxloom::scaled_gemm::dequantize {
 namespace {
 
 constexpr const char* kName = "scaled_gemm";
-constexpr int kDepth = 16;  // elements of k of an instruction
+constexpr int kSwizzlePattern = 1024;  // bytes, of a tile that wgmma reads
 
 /// The parts of a stage, and those of shared memory behind all stages.
 ///@{
@@ -27,50 +25,36 @@ kit::SharedLayout shared_of(const Problem& p, const Config& c) {
   const kit::SharedLayout stage = stage_of(p, c);
   kit::SharedLayout shared;
   shared.add("stages", c.stages * stage.pitch(), stage.alignment());
-  shared.add("a", halves_tile(c.tile_m, c.tile_k).bytes(), 128);
-  return shared.add("b", halves_tile(c.tile_n, c.tile_k).bytes(), 128);
+  shared.add("a", halves_tile(c.tile_m, c.tile_k).bytes(), kSwizzlePattern);
+  return shared.add("b", halves_tile(c.tile_n, c.tile_k).bytes(), kSwizzlePattern);
 }
 ///@}
 
-/// A or B: its copy to shared memory, its conversion, and its fragments of a k-step.
+/// A or B: its copy to shared memory, and its conversion.
 struct Side {
   kit::TileCopy copy;
   Halves halves;
-  kit::Fragments fragments;
-  kit::Fragments::Tiles registers;
 };
 
 class Generator {
  public:
   Generator(std::shared_ptr<const Specs> specs, const Target& target, const Problem& p, const Config& c)
-      : k_(std::move(specs), kName, target),
-        p_(p),
-        c_(c),
-        mma_(k_.specs().match(mma_opcode(p)).front()),
-        products_(k_, mma_, warp_m(c), warp_n(c)),
-        stage_(stage_of(p, c)),
-        layout_(shared_of(p, c)) {}
+      : k_(std::move(specs), kName, target), p_(p), c_(c), stage_(stage_of(p, c)), layout_(shared_of(p, c)) {}
 
-  ir::Module run() {
+  ir::Module run(MakeMultiplier make) {
     k_.require_block(static_cast<std::uint32_t>(tile_threads(c_)));
     in_ = plain_params(p_).declare(k_);
     thread_ = k_.special("tid.x");
-    lane_ = k_.and_(thread_, 31);
-    const Reg warp = k_.shr(thread_, 5);
-    warp_row_ = k_.mul(k_.rem(warp, c_.warps_m), warp_m(c_));
-    warp_column_ = k_.mul(k_.div(warp, c_.warps_m), warp_n(c_));
-    shared_ = k_.address_of(k_.dynamic_shared("stages", 128));
+    shared_ = k_.address_of(k_.dynamic_shared("stages", kSwizzlePattern));
     kit::TileScheduler tiles(k_, {.tile_m = c_.tile_m, .tile_n = c_.tile_n, .tile_k = c_.tile_k},
                              tile_problem(p_, in_, false));
     const kit::TileOrigin tile = tiles.own();
     Side a = side(true, tile), b = side(false, tile);
-    multiply(a, b);
-    store_warp_part(k_, p_, in_, tile,
-                    {.mma = mma_,
-                     .accumulators = accumulators_,
-                     .row = k_.add(tile.row, warp_row_),
-                     .column = k_.add(tile.column, warp_column_),
-                     .lane = lane_});
+    const std::unique_ptr<Multiplier> multiplier = make(
+        k_, c_,
+        {.a = layout_.address(k_, shared_, "a"), .b = layout_.address(k_, shared_, "b"), .thread = thread_});
+    multiply(a, b, *multiplier);
+    store_warp_part(k_, p_, in_, tile, multiplier->part(tile));
     k_.ret();
     return k_.finish();
   }
@@ -109,13 +93,7 @@ class Generator {
                       .packed = packed,
                       .halves = halves,
                       .thread = thread_});
-    kit::Fragments fragments(
-        k_,
-        {.mma = mma_, .operand = is_a ? "A" : "B", .type = bf16, .extent = is_a ? warp_m(c_) : warp_n(c_)},
-        halves_tile(rows, c_.tile_k),
-        {.shared = halves, .warp_origin = is_a ? warp_row_ : warp_column_, .lane = lane_});
-    kit::Fragments::Tiles registers = fragments.allocate();
-    return {std::move(copy), std::move(converted), std::move(fragments), std::move(registers)};
+    return {std::move(copy), std::move(converted)};
   }
 
   // The copies of a k-block form one group, which completes as a whole.
@@ -125,16 +103,12 @@ class Generator {
     k_.cp_async_commit();
   }
 
-  void multiply(Side& a, Side& b) {
-    accumulators_ = products_.zeros();
+  void multiply(Side& a, Side& b, Multiplier& multiplier) {
     for (int stage = 0; stage + 1 < c_.stages; ++stage) {
       for (Side* side : {&a, &b}) side->copy.issue(k_.mov(u32, stage * stage_.pitch()));
       finish_copies(a, b);
     }
-    for (Side* side : {&a, &b}) {
-      side->halves.load_scales();
-      side->fragments.set_stage(k_.mov(u32, 0));
-    }
+    for (Side* side : {&a, &b}) side->halves.load_scales();
     const Reg reading = k_.mov(u32, 0), writing = k_.mov(u32, (c_.stages - 1) * stage_.pitch());
     k_.for_(k_.mov(u32, 0), in_["k"], c_.tile_k, [&](Reg) {
       k_.cp_async_wait(c_.stages - 2);
@@ -144,8 +118,9 @@ class Generator {
         side->halves.convert(reading);
         side->halves.load_scales();
       }
+      multiplier.publish();
       k_.barrier();
-      multiply_block(a, b);
+      multiplier.multiply();
       finish_copies(a, b);
       for (const Reg& stage : {reading, writing}) {
         const Reg next = k_.add(stage, stage_.pitch());
@@ -155,38 +130,26 @@ class Generator {
     k_.cp_async_wait();
   }
 
-  void multiply_block(Side& a, Side& b) {
-    for (int step = 0; step < c_.tile_k / kDepth; ++step) {
-      for (Side* side : {&a, &b}) side->fragments.load(step, side->registers);
-      products_.multiply(a.registers, b.registers, accumulators_);
-    }
-  }
-
   KernelBuilder k_;
   const Problem& p_;
   const Config& c_;
-  Variant mma_;
-  kit::MmaTiles products_;
   kit::SharedLayout stage_, layout_;
   kit::ParamRegs in_;
-  Reg thread_, lane_, warp_row_, warp_column_, shared_;
-  kit::Accumulators accumulators_;
+  Reg thread_, shared_;
 };
 
 }  // namespace
 
-std::string mma_opcode(const Problem&) { return "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32"; }
-
 int shared_bytes(const Problem& p, const Config& c) { return shared_of(p, c).size(); }
 
 Emitted emit_kernel(std::shared_ptr<const Specs> specs, const Target& target, const Problem& p,
-                    const Config& c) {
+                    const Config& c, MakeMultiplier make) {
   LaunchPlan launch{.entry = kName,
                     .grid = {static_cast<std::uint32_t>(tile_grid(p, c)), 1, 1},
                     .block = {static_cast<std::uint32_t>(tile_threads(c)), 1, 1},
                     .shared_bytes = static_cast<std::uint32_t>(shared_bytes(p, c)),
                     .arguments = plain_params(p).arguments()};
-  return {.module = Generator(std::move(specs), target, p, c).run(), .launches = {std::move(launch)}};
+  return {.module = Generator(std::move(specs), target, p, c).run(make), .launches = {std::move(launch)}};
 }
 
 }  // namespace ptxloom::scaled_gemm::dequantize

@@ -12,6 +12,8 @@ namespace {
 
 constexpr int kOtherRegisters = 90;  // addresses, positions, a chunk that is converted
 constexpr int kMostDepth = 128;
+constexpr std::uint32_t kFewRows = 32;
+constexpr int kWgmmaDepth = 64;
 // Instructions of a warp, counted in PTX: of a chunk, and of a k-block beside these and the products.
 constexpr double kOfChunk = 70, kOfLoop = 80;
 
@@ -29,11 +31,8 @@ double instructions(const Config& c) {
          kOfChunk * chunks;
 }
 
-std::vector<Rule> own_rules() {
-  return {{"strategy dequantize has tile_k=64 or 128",
-           {"tile_k"},
-           [](const Target&, const Problem&, const Config& c) { return c.tile_k <= kMostDepth; }},
-          {"the stages must fit into shared memory",
+std::vector<Rule> limit_rules() {
+  return {{"the stages must fit into shared memory",
            {"tile_m", "tile_n", "tile_k", "stages"},
            [](const Target& target, const Problem& p, const Config& c) {
              return shared_bytes(p, c) <= target.info().shared_per_block;
@@ -47,7 +46,23 @@ std::vector<Rule> own_rules() {
            }}};
 }
 
-std::vector<Rule> rules() { return join_rules({warp_tile_rules("dequantize"), own_rules()}); }
+std::vector<Rule> depth_rules() {
+  return {{"strategy dequantize has tile_k=64 or 128",
+           {"tile_k"},
+           [](const Target&, const Problem&, const Config& c) { return c.tile_k <= kMostDepth; }}};
+}
+
+std::vector<Rule> warpgroup_rules() {
+  return {{"strategy dequantize_wgmma has tile_m=64 or 128",
+           {"tile_m"},
+           [](const Target&, const Problem&, const Config& c) { return c.tile_m % kWgmmaRows == 0; }},
+          {"strategy dequantize_wgmma has warps_m=4: warpgroups side by side",
+           {"warps_m"},
+           [](const Target&, const Problem&, const Config& c) { return c.warps_m == kWarpgroupWarps; }},
+          {"strategy dequantize_wgmma has tile_k=64: rows of 128 bytes",
+           {"tile_k"},
+           [](const Target&, const Problem&, const Config& c) { return c.tile_k == kWgmmaDepth; }}};
+}
 
 tune::Demand demand_of(const Target&, const Problem& p, const Config& c) {
   const double k_blocks = double(tile_grid(p, c)) * double(parts_of(p.k, c.tile_k));
@@ -69,23 +84,55 @@ tune::Demand demand_of(const Target&, const Problem& p, const Config& c) {
           .loads = tune::Loads::threads};
 }
 
+// wgmma reads each operand once for all rows of the other that it multiplies.
+tune::Demand warpgroup_demand(const Target& target, const Problem& p, const Config& c) {
+  tune::Demand d = demand_of(target, p, c);
+  d.asynchronous = true;
+  return d;
+}
+
+template <tune::Demand (*kDemand)(const Target&, const Problem&, const Config&)>
 std::vector<double> order_of(const tune::CostModel& model, const Target& target, const Problem& p,
                              const Config& c) {
-  return {model.us(demand_of(target, p, c)), double(-c.stages), double(c.tile_k)};
+  return {model.us(kDemand(target, p, c)), double(-c.stages), double(c.tile_k)};
+}
+
+template <MakeMultiplier kMake>
+Emitted emit_by(std::shared_ptr<const Specs> specs, const Target& target, const Problem& p, const Config& c) {
+  return emit_kernel(std::move(specs), target, p, c, kMake);
 }
 
 bool serves(const Problem& p) { return !p.b.shuffled; }
+// An instruction has 64 rows: few of them are not worth it. And gates and values are adjacent tiles of
+// mma.sync, but in one of wgmma.
+bool warpgroup_serves(const Problem& p) { return serves(p) && p.m > kFewRows && !p.swiglu; }
+
+std::string mma_opcode(const Problem&) { return "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32"; }
+std::string wgmma_opcode(const Problem&) { return "wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16"; }
 
 }  // namespace
 
 const Strategy& strategy() {
-  static const Strategy instance{.kernels = {.name = "dequantize",
-                                             .rules = rules(),
-                                             .order = order_of,
-                                             .demand = demand_of,
-                                             .emit = emit_kernel},
-                                 .serves = serves,
-                                 .opcode = mma_opcode};
+  static const Strategy instance{
+      .kernels = {.name = "dequantize",
+                  .rules = join_rules({warp_tile_rules("dequantize"), depth_rules(), limit_rules()}),
+                  .order = order_of<demand_of>,
+                  .demand = demand_of,
+                  .emit = emit_by<by_mma_sync>},
+      .serves = serves,
+      .opcode = mma_opcode};
+  return instance;
+}
+
+const Strategy& warpgroup_strategy() {
+  static const Strategy instance{.kernels = {.name = "dequantize_wgmma",
+                                             .rules = join_rules({warp_tile_rules("dequantize_wgmma"),
+                                                                  warpgroup_rules(), limit_rules()}),
+                                             .order = order_of<warpgroup_demand>,
+                                             .demand = warpgroup_demand,
+                                             .emit = emit_by<by_wgmma>},
+                                 .serves = warpgroup_serves,
+                                 .opcode = wgmma_opcode};
   return instance;
 }
 
