@@ -5,8 +5,9 @@
 //   template_loops measure MEASURED.jsonl     needs a GPU of sm_90; a minute
 //   template_loops score MEASURED.jsonl       needs nvJitLink; predicts the same kernels
 //
-// A warp beside the kernel compares the SM's clock with the time meanwhile, since what the driver reports is
-// older: under a power limit the clock falls within milliseconds.
+// A warp after the kernels compares an SM's clock with the time, since what the driver reports is older:
+// under a power limit the clock falls within milliseconds. Beside them it would keep a thread block of theirs
+// from its SM.
 #include <fmt/format.h>
 
 #include <array>
@@ -80,22 +81,20 @@ loop:
 }
 )";
 
-/// The clock of an SM while other kernels run.
+/// The clock of an SM.
 class ClockMeter {
  public:
-  explicit ClockMeter(const Context& context)
-      : stream_(context.device_context()),
+  ClockMeter(const Context& context, const Stream& stream)
+      : stream_(stream),
         out_(context.device_context(), 2 * sizeof(std::uint64_t)),
         module_(context.device_context(), context.linker().link(kClockPtx, {.target = "sm_90a"}).cubin),
         function_(module_.function("clock")) {}
 
-  /// For so many nanoseconds from now on.
-  void start(std::uint64_t nanoseconds) {
+  /// In Hz, once all before it on the stream is done.
+  double measure() {
+    constexpr std::uint64_t kNanoseconds = 100'000;
     function_.launch(stream_, {.grid = {1}, .block = {32}},
-                     Arguments(function_.signature(), {Argument(out_), Argument(nanoseconds)}));
-  }
-  /// In Hz.
-  double finish() {
+                     Arguments(function_.signature(), {Argument(out_), Argument(kNanoseconds)}));
     stream_.synchronize();
     std::array<std::uint64_t, 2> read{};
     out_.download(std::as_writable_bytes(std::span(read)));
@@ -103,7 +102,7 @@ class ClockMeter {
   }
 
  private:
-  Stream stream_;
+  const Stream& stream_;
   DeviceMemory out_;
   DeviceModule module_;
   Function function_;
@@ -129,20 +128,17 @@ std::pair<double, double> time_of(const Context& context, const Case& one, int b
   const Stream stream(context.device_context());
   const Event begin(context.device_context()), end(context.device_context());
   std::vector<double> seconds, clocks;
-  ClockMeter meter(context);
+  ClockMeter meter(context, stream);
   for (int round = 0; round < 6; ++round) {
     constexpr int kLaunches = 200;
-    // The first round tells how long the others take.
-    const bool warm = !seconds.empty();
-    if (warm) meter.start(static_cast<std::uint64_t>(0.9e9 * kLaunches * seconds.back()));
     begin.record(stream);
     for (int i = 0; i < kLaunches; ++i) made.kernels.front().launch(stream, config, arguments);
     end.record(stream);
-    stream.synchronize();
-    if (warm) clocks.push_back(meter.finish());
+    clocks.push_back(meter.measure());
     seconds.push_back(1e-3 * static_cast<double>(end.elapsed_ms(begin)) / kLaunches);
   }
-  seconds.erase(seconds.begin());
+  seconds.erase(seconds.begin());  // which warmed up
+  clocks.erase(clocks.begin());
   return {bench::median(seconds), bench::median(clocks)};
 }
 

@@ -58,24 +58,24 @@ tune::Demand demand_of(const Target& target, const Problem& p, const Config& c) 
   const double sectors = double(c.tile_m) * c.tile_n / kNeighbours;
   const double alone = warpgroups(c) * plan.blocks_per_sm == 1 ? kAlone : 1;
   // The tensor cores multiply the stored elements alone. Each instruction reads all of A's tile.
-  return {
-      .threads = threads(c),
-      .registers = plan.registers,
-      .shared_bytes = static_cast<std::uint64_t>(plan.shared_bytes),
-      .blocks = c.grid(p),
-      .most_per_sm = plan.blocks_per_sm,
-      .persistent = true,
-      .unit = unit_of(p),
-      .operations = alone * c.tile_m * c.tile_n * c.tile_k * k_blocks,
-      .asynchronous = true,
-      .dram_bytes = input_bytes(p) + output_bytes(p),
-      .l2_bytes = k_blocks * stage,
-      .shared_traffic = k_blocks * (2 * stage + (double(c.tile_n) / kRows - 1) * plan.activations.bytes()),
-      .steps = depth_blocks,
-      .in_flight = c.stages - 1,
-      .loads = tune::Loads::bulk,
-      .epilogue = kTouchClocks * sectors,
-      .stored_sectors = sectors * double(c.grid(p))};
+  return {.threads = threads(c),
+          .registers = plan.registers,
+          .shared_bytes = static_cast<std::uint64_t>(plan.shared_bytes),
+          .blocks = c.grid(p),
+          .most_per_sm = plan.blocks_per_sm,
+          .persistent = true,
+          .unit = unit_of(p),
+          .operations = alone * c.tile_m * c.tile_n * c.tile_k * k_blocks,
+          .asynchronous = true,
+          .dram_bytes = input_bytes(p) + output_bytes(p),
+          .l2_bytes = k_blocks * stage,
+          .shared_traffic =
+              alone * k_blocks * (2 * stage + (double(c.tile_n) / kRows - 1) * plan.activations.bytes()),
+          .steps = depth_blocks,
+          .in_flight = c.stages - 1,
+          .loads = tune::Loads::bulk,
+          .epilogue = kTouchClocks * sectors,
+          .stored_sectors = sectors * double(c.grid(p))};
 }
 
 std::optional<Variant> find_least(const Specs& specs, const Target& target, const Problem& p) {
