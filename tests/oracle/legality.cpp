@@ -198,8 +198,8 @@ std::vector<Verdict> verdicts_at(const Question& question, const std::vector<Sub
   return verdicts;
 }
 
-/// The subjects to try at each place where every variant is tried: each at the first place that allows it, that
-/// is on the lowest target and in the lowest version, and at one more, drawn at random.
+/// The subjects to try at each place where every variant is tried: each at the first place that allows it,
+/// that is on the lowest target and in the lowest version, and at one more, drawn at random.
 std::vector<std::vector<Subject>> drawn(const Question& question, const std::vector<Subject>& subjects,
                                         const std::vector<Where>& where) {
   std::vector<std::vector<Subject>> result(where.size());
