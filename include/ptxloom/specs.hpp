@@ -60,7 +60,10 @@ struct OperandSpec {
   bool wider_allowed = false;           ///< a register wider than the type is allowed (ld, st, cvt)
   bool wider_integers = false;          ///< and such a register is one of integers or bits, of 64 at most
   bool exact = false;  ///< only registers of this type, or `.b` ones of its size, are allowed
-  int braces = 0;      ///< number of registers in braces that are allowed for a scalar: {r}, {r, s}
+  /// A register of `.f16x2` is allowed where the type is another: ptxas takes one for any 32 bits, predicates
+  /// included, if the type is a modifier of the opcode, and not where it is fixed.
+  bool pairs = false;
+  int braces = 0;  ///< number of registers in braces that are allowed for a scalar: {r}, {r, s}
   Version braces_until{9999, 0};  ///< the last PTX version in which they are
   /// A predicate or a 0f literal is allowed, since ptxas does not check the class; for an address, any base
   /// is.

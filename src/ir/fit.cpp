@@ -39,6 +39,14 @@ bool selects_any(std::string_view patterns, std::string_view word) {
   }
 }
 
+// ptxas takes a register of `.f16x2` for 32 bits of any type, predicates included, and for wider ones where
+// the place accepts wider registers.
+bool takes_pair(const OperandSpec& place, const Type& given) {
+  if (given != f16x2 || !place.pairs) return false;
+  return place.type.bits == given.bits || place.type.kind == TypeKind::predicate ||
+         (place.wider_allowed && place.type.bits < given.bits);
+}
+
 // Whether a register declared as `given` is valid where `place` requires its type.
 inline bool register_fits(const OperandSpec& place, const Type& given) {
   const Type& wanted = place.type;
@@ -49,8 +57,9 @@ inline bool register_fits(const OperandSpec& place, const Type& given) {
     return wanted.kind == given.kind;
   if (given.bits < wanted.bits || (given.bits > wanted.bits && !place.wider_allowed)) return false;
   if (given.bits > wanted.bits && place.wider_integers && (given.bits > 64 || given.is_float())) return false;
+  if (given == f16x2 && wanted.kind == TypeKind::bits) return place.pairs;
   if (given.kind == TypeKind::bits || wanted.kind == TypeKind::bits) return true;
-  if (wanted.is_integer()) return given.is_integer() || given.lanes > 1;
+  if (wanted.is_integer()) return given.is_integer() || (given == f16x2 && place.pairs);
   return given == wanted;
 }
 
@@ -75,6 +84,8 @@ Misfit register_misfit(const Kernel& kernel, const OperandSpec& place, const Ope
       (bits || place.any_class) && !place.needed)
     return operand.negated && place.direction == Direction::out ? Misfit::negation : Misfit::undocumented;
   if (operand.negated && !place.negation_allowed) return Misfit::negation;
+  if (!bits && !operand.negated && !register_fits(place, declared) && takes_pair(place, declared))
+    return Misfit::undocumented;
   const bool integer_for_float =
       as == As::element && place.loose && type.is_integer() && is_float_of_registers(place.type);
   if (bits || integer_for_float) type.kind = TypeKind::bits;
@@ -173,7 +184,7 @@ bool untyped(std::span<const Operand> elements) {
 // The type that ptxas assigns to an element. For literals it knows only the class, and that a decimal has 64
 // bits.
 struct ElementType {
-  enum class Class : std::uint8_t { any, bits, integer, floating, predicate };
+  enum class Class : std::uint8_t { any, bits, integer, floating, pair, predicate };
   Class cls = Class::any;
   int bits = 0;  // 0: any
 
@@ -190,11 +201,9 @@ ElementType element_type(const Kernel& kernel, const Operand& element) {
     case Kind::reg: {
       const Type& type = kernel.registers[element.index].type;
       if (type.kind == TypeKind::predicate) return {.cls = Class::predicate, .bits = 32};
-      const bool scalar_float = type.is_float() && type.lanes == 1;
-      return {.cls = scalar_float        ? Class::floating
-                     : type.is_integer() ? Class::integer
-                                         : Class::bits,
-              .bits = type.bits};
+      if (type == f16x2) return {.cls = Class::pair, .bits = type.bits};
+      if (type.is_float() && type.lanes == 1) return {.cls = Class::floating, .bits = type.bits};
+      return {.cls = type.is_integer() ? Class::integer : Class::bits, .bits = type.bits};
     }
     case Kind::integer:
       return {.cls = Class::integer};

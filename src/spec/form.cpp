@@ -145,6 +145,7 @@ OperandTemplate Form::operand_template(std::string_view name, std::string_view t
   }
   operand.text = Template::parse(text, slots_, place());
   operand.literal = text.starts_with("lit ");
+  operand.find_type(opcode_.slots());
   return operand;
 }
 

@@ -17,9 +17,10 @@ constexpr std::int64_t kUnlimited = std::numeric_limits<std::int64_t>::max();
 
 class OperandParser {
  public:
-  OperandParser(std::string_view name, std::string_view text, const Vocabulary& vocabulary, Place place)
-      : text_(text), vocabulary_(vocabulary), place_(place) {
-    spec_.name = name;
+  OperandParser(const OperandTemplate& operand, std::string_view text, const Vocabulary& vocabulary,
+                Place place)
+      : text_(text), vocabulary_(vocabulary), place_(place), by_opcode_(operand.by_opcode) {
+    spec_.name = operand.name;
   }
 
   std::optional<OperandSpec> parse() {
@@ -31,7 +32,7 @@ class OperandParser {
       rest = first.substr(slash + 1);
       first = first.substr(0, slash);
     }
-    if (first == kAbsent || rest == kAbsent || rest.starts_with("-=")) {
+    if (first == kAbsent || rest == kAbsent || rest.starts_with("-=") || rest == "-'") {
       if (first != "addr") return std::nullopt;
       rest = {};
     }
@@ -133,7 +134,14 @@ class OperandParser {
     if (!assembler) spec_.braces_until = last_version_of(type.braces_of);
   }
 
-  /// "[!]type[count][=range][+][_]", " .selectors"
+  /// Whether ptxas takes registers of `.f16x2` for this type. `marked`: as if the opcode named it.
+  bool takes_pairs(const Type& type, bool marked) const {
+    if (type.kind == TypeKind::bits) return marked || !spec_.exact;
+    if (type.is_float()) return marked && type.lanes > 1;
+    return marked || by_opcode_;
+  }
+
+  /// "[!]type['|!][count][=range][+][_]", " .selectors"
   void parse_value(std::string_view text, OperandSpec::Direction direction, bool literals) {
     spec_.direction = direction;
     if (text == "_") {
@@ -184,9 +192,12 @@ class OperandParser {
       (registers < 0 ? spec_.braces : spec_.count) = std::abs(registers);
       text = text.substr(0, open);
     }
+    const bool pairs = text.ends_with('\''), no_pairs = text.ends_with('!');
+    if (pairs || no_pairs) text.remove_suffix(1);
     const TypeData* const type = vocabulary_.type(text);
     if (type == nullptr) bad("unknown type " + quote(text));
     spec_.type = type->type;
+    spec_.pairs = !no_pairs && takes_pairs(type->type, pairs);
     add_braces(*type);
     spec_.literal_allowed = literals && (type->literals || !range.empty());
     // The manual shows `!` only for some predicates; ptxas accepts it on all that are read.
@@ -200,6 +211,7 @@ class OperandParser {
   std::string_view text_;
   const Vocabulary& vocabulary_;
   Place place_;
+  bool by_opcode_;
 };
 
 bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
@@ -261,9 +273,17 @@ std::string OperandTemplate::fill(Values values) const {
   return text.render(values, literal ? Template::Absent::nothing : Template::Absent::dash);
 }
 
-std::optional<OperandSpec> parse_operand(std::string_view name, std::string_view text,
+void OperandTemplate::find_type(std::span<const int> slots_of_opcode) {
+  for (const Template::Piece& piece : text.pieces()) {
+    if (piece.literal.find_first_of("[=") != piece.literal.npos) return;
+    for (const Template::Factor& factor : piece.factors)
+      by_opcode = by_opcode || std::ranges::find(slots_of_opcode, factor.slot) != slots_of_opcode.end();
+  }
+}
+
+std::optional<OperandSpec> parse_operand(const OperandTemplate& operand, std::string_view text,
                                          const Vocabulary& vocabulary, Place place) {
-  return OperandParser(name, text, vocabulary, place).parse();
+  return OperandParser(operand, text, vocabulary, place).parse();
 }
 
 OperandList lay_out(std::string_view text, std::span<const std::string_view> names,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,14 +27,17 @@ struct OperandTemplate {
   int present_if = -1;  // a slot that must be present
   bool literal =
       false;  // "lit %tid.<x>": an absent slot adds nothing; otherwise "-", which makes the operand absent
+  bool by_opcode = false;  // its type is a modifier of the opcode
 
+  /// Sets `by_opcode`: whether a slot before the count and the range is one of these.
+  void find_type(std::span<const int> slots_of_opcode);
   /// The text with its slots filled in; "" if the operand is absent.
   std::string fill(Values values) const;
 };
 
 /// Parses an operand's description with its slots filled in, absent ones as "-"; an absent operand gives
 /// nullopt. Throws "spec-operand".
-std::optional<OperandSpec> parse_operand(std::string_view name, std::string_view text,
+std::optional<OperandSpec> parse_operand(const OperandTemplate& operand, std::string_view text,
                                          const Vocabulary& vocabulary, Place place);
 
 /// Places the operands in the text: an absent one is removed with the `,` or `|` before it (after it if it is

@@ -57,8 +57,8 @@ const OperandList& LazyOperands::read() const {
     std::vector<std::optional<OperandSpec>> operands;
     for (std::size_t i = 0; i < texts_.size(); ++i) {
       operands.push_back(texts_[i].empty() ? std::nullopt
-                                           : parse_operand(form_.operands()[i].name, texts_[i],
-                                                           form_.vocabulary(), form_.place()));
+                                           : parse_operand(form_.operands()[i], texts_[i], form_.vocabulary(),
+                                                           form_.place()));
     }
     owned_ = std::make_unique<const OperandList>(
         lay_out(form_.operand_text(), form_.operand_names(), std::move(operands), form_.place()));

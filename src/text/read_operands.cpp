@@ -67,6 +67,8 @@ bool OperandReader::read(Variant variant) {
     if (!match(text)) return false;
     if (piece.operand < 0) continue;
     const auto i = static_cast<std::size_t>(piece.operand);
+    if (i > 0 && text.find('|') != text.npos && operands_[i - 1].kind == Kind::sink && in_.peek().is("_"))
+      return expected("a register");  // ptxas does not parse `_|_`
     if (!(bare ? read_bare_element(operands_[i]) : read_operand(places[i], operands_[i]))) return false;
   }
   if (!in_.peek().is(";")) return expected(";");
@@ -95,7 +97,7 @@ void OperandReader::fail_at_furthest() const {
   in_.seek(furthest_);
   const Token& token = in_.peek();
   const bool separated = expected_.size() == 1;
-  if (token.is_word() && !separated && !scopes_.find(token.text))
+  if (token.is_word() && !token.is("_") && !separated && !scopes_.find(token.text))
     fail(token, "undefined-name", "there is no register, variable or function " + std::string(token.text),
          token.text.starts_with('%') ? "declare it with .reg; read special registers with a mov of their type"
                                      : "declare it before it is used");

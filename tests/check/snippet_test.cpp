@@ -62,6 +62,51 @@ TEST_CASE(
     CHECK(check_lines(ptx, declarations).empty());
 }
 
+TEST_CASE("a register of .f16x2 fits where the opcode gives the type, and not where the type is fixed") {
+  const char* const declarations =
+      ".reg .pred p; .reg .b16 h; .reg .f16x2 x<5>; .reg .b32 r<5>; .reg .b64 a;";
+  for (const char* ptx : {"add.u32 x0, x1, x2;", "mul.wide.u16 x0, h, h;", "mad24.hi.sat.s32 x0, x1, x2, x3;",
+                          "shl.b32 x0, x1, r1;", "cvt.u16.u32 h, x1;", "cvt.pack.sat.u16.s32 x0, x1, x2;",
+                          "st.global.v2.u32 [a], {x0, x1};", "dp4a.u32.u32 r0, x1, x2, r3;",
+                          "vadd.u32.u32.u32 x0, x1, x2;", "set.lt.u32.f32 x0, r1, r2;", "bfind.u32 r0, x1;",
+                          "tex.2d.v4.u32.s32 {x0, x1, x2, x3}, [a, {x0, x1}];"}) {
+    CAPTURE(ptx);
+    CHECK(check_lines(ptx, declarations).empty());
+  }
+  for (const char* ptx :
+       {"shl.b32 r0, r1, x2;", "bfe.u32 r0, r1, x2, r3;", "popc.b32 x0, r1;", "clz.b32 x0, r1;",
+        "bfind.u32 x0, r1;", "dp4a.u32.u32 x0, r1, r2, r3;", "bar.sync x0;", "isspacep.global p, x0;",
+        "nanosleep.u32 x0;", "redux.sync.add.u32 x0, r1, -1;", "redux.sync.add.u32 r0, r1, x2;",
+        "shfl.sync.idx.b32 r0, r1, 0, 31, x2;", "vset.u32.u32.lt x0, r1, r2;", "set.lt.f32.f32 x0, r1, r2;",
+        "add.f32 x0, r1, r2;", "tex.2d.v4.f32.f32 {x0, x1, x2, x3}, [a, {r0, r1}];",
+        "mma.sync.aligned.m8n8k16.row.col.s32.s8.s8.s32 {x0, x1}, {r0}, {r1}, {r2, r3};"}) {
+    CAPTURE(ptx);
+    CHECK(only(check_lines(ptx, declarations)).code == "operand-type");
+  }
+  for (const char* ptx : {"and.pred x0, p, x1;", "mov.pred p, x0;"}) {
+    CAPTURE(ptx);
+    CHECK(only(check_lines(ptx, declarations)).code == "undocumented");
+  }
+  CHECK(only(check_lines("selp.b32 r0, r1, r2, x0;", declarations)).code == "operand-type");
+  CHECK(only(check_lines("sub.s8x4 x0, x1, x2;", declarations, "sm_120a", {9, 2})).code == "undocumented");
+}
+
+TEST_CASE("one of two results may be _, not both") {
+  const char* const declarations = ".reg .pred p<3>; .reg .b32 r<3>;";
+  for (const char* ptx :
+       {"setp.eq.s32 p0|_, r0, r1;", "setp.eq.s32 _|p0, r0, r1;", "match.all.sync.b32 _|p0, r0, -1;"}) {
+    CAPTURE(ptx);
+    CHECK(check_lines(ptx, declarations).empty());
+  }
+  for (const char* ptx :
+       {"setp.eq.s32 _|_, r0, r1;", "setp.eq.and.s32 _|_, r0, r1, p2;", "match.all.sync.b32 _|_, r0, -1;"}) {
+    CAPTURE(ptx);
+    const Diagnostic found = only(check_lines(ptx, declarations));
+    CHECK(found.code == "syntax");
+    CHECK(found.message == "expected a register, found '_'");
+  }
+}
+
 TEST_CASE("errors in declarations or the target have no line") {
   CHECK(only(check_lines("ret;", ".reg .b33 a;")).line == 0);
   CHECK(only(check_lines("ret;", "", "sm_42")).code == "unknown-target");

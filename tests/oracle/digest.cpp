@@ -25,6 +25,7 @@ std::string operands_of(Variant variant) {
     if (operand.kind == OperandSpec::Kind::value) text += " b" + std::to_string(operand.type.bits);
     if (operand.literal_allowed) text += operand.type.kind == TypeKind::floating ? " real" : " literal";
     if (operand.wider_allowed) text += " wider";
+    if (operand.pairs) text += " pairs";
     if (operand.sink_allowed) text += " sink";
     if (operand.negation_allowed) text += " negated";
   }

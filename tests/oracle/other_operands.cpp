@@ -34,7 +34,7 @@ std::string repeated(const std::string& element, int count) {
   return text + "}";
 }
 
-/// "F32", "S32", "U32" for a type of 32 bits.
+/// "F32", "S32", "U32", "H32" for a type of 32 bits.
 Texts typed_registers(const Type& type) {
   Texts texts;
   const std::string bits = std::to_string(type.whole_bytes() * 8);
@@ -42,6 +42,7 @@ Texts typed_registers(const Type& type) {
     const bool exists = type.whole_bytes() <= 8 && (kind[0] != 'F' || type.whole_bytes() >= 2);
     if (exists && type != pred) texts.push_back(kind + bits);
   }
+  if (type == pred || type.whole_bytes() == 4) texts.emplace_back("H32");
   return texts;
 }
 

@@ -174,7 +174,7 @@ class Neighbourhood {
         const std::string text = operand.fill(values);
         operands.push_back(text.empty()
                                ? std::nullopt
-                               : spec::parse_operand(operand.name, text, form_.vocabulary(), form_.place()));
+                               : spec::parse_operand(operand, text, form_.vocabulary(), form_.place()));
       }
     } catch (const Error&) {
       return std::nullopt;  // no such type or count: nothing to write down

@@ -42,8 +42,8 @@ struct Verdict {
   bool stored = false;  // known from an earlier run, without the message
 };
 
-/// Lines use predicates P<i>, registers <class><bits>_<i> (R32_1: .b32, F32_1: .f32, S and U likewise), the
-/// label L0 and the parameter kp.
+/// Lines use predicates P<i>, registers <class><bits>_<i> (R32_1: .b32, F32_1: .f32, S and U likewise; H32_1:
+/// .f16x2), the label L0 and the parameter kp.
 class Source {
  public:
   Source(std::span<const std::string> lines, std::span<const std::size_t> live, const Place& place);

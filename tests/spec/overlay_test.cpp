@@ -105,6 +105,21 @@ TEST_CASE("operands that some assemblers take beyond the manual make undocumente
   CHECK(refusal(form(kAdd + R"(, "mods": {"t": "f32"}, "need": "7.0/new")")).code == "spec-need");
 }
 
+TEST_CASE("registers of .f16x2 fit an operand whose type the opcode gives, or as its mark says") {
+  const Overlay overlay(R"({"form": "probe", "text": "probe.<t> D, A, B, C, E, F;", "mods": {"t": "u32|f32"},
+    "ops": {"D": "out <t>", "A": "in <t>!", "B": "in u32", "C": "in u32'", "E": "in b32", "F": "in b32!"}})");
+  const std::filesystem::path folders[] = {overlay.folder()};
+  const Specs specs(folders);
+  const auto fits = [&](std::string_view opcode) {
+    std::string names;
+    for (const OperandSpec& operand : specs.match(opcode).front().operands())
+      if (operand.pairs) names += operand.name;
+    return names;
+  };
+  CHECK(fits("probe.u32") == "DCE");
+  CHECK(fits("probe.f32") == "CE");
+}
+
 TEST_CASE("specs of one assembler know the PTX versions that it reads") {
   const Specs all, of_12_8({}, Version{12, 8});
   const auto newest = [](const Specs& specs) { return specs.database().vocabulary().versions().back(); };
