@@ -47,12 +47,16 @@ void Pipeline::skip(const Cursor& cursor, Reg stages) {
   k_.emit("xor.b32", cursor.phase, cursor.phase, k_.and_(rounds, 1));
 }
 
-void Pipeline::await(Reg barrier, const Cursor& cursor) {
+void Pipeline::await(Reg barrier, const Cursor& cursor, const char* opcode) {
   const Label again = k_.label("await");
   k_.place(again);
   const Reg done = k_.reg(pred);
-  k_.emit("mbarrier.try_wait.parity.shared::cta.b64", done, k_.at(barrier), cursor.phase);
+  k_.emit(opcode, done, k_.at(barrier), cursor.phase);
   k_.branch_unless(done, again);
+}
+
+void Pipeline::await(Reg barrier, const Cursor& cursor) {
+  await(barrier, cursor, "mbarrier.try_wait.parity.shared::cta.b64");
 }
 
 void Pipeline::test(Reg ended, Reg barrier, const Cursor& cursor) {
@@ -67,9 +71,13 @@ void Pipeline::await_unless(Reg ended, Reg barrier, const Cursor& cursor) {
 }
 
 void Pipeline::acquire(const Cursor& cursor) {
+  if (reads_ == StageReads::shared_loads) {
+    await(empty(cursor), cursor, "mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64");
+    k_.emit("fence.proxy.async.shared::cluster");
+    return;
+  }
   await(empty(cursor), cursor);
   if (reads_ == StageReads::loads) k_.emit("fence.proxy.async.shared::cta");
-  if (reads_ == StageReads::shared_loads) k_.emit("fence.proxy.async.shared::cluster");
 }
 
 void Pipeline::expect(Reg full, int bytes) {

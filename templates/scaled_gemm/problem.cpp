@@ -48,7 +48,10 @@ bool plain_floats(const Format& a, const Format& b) {
 /// Whether there are kernels for these formats of A and B.
 bool multiplies(const Format& a, const Format& b) {
   if (a.block != 0) return b.block != 0;
-  return plain_floats(a, b) || kit::WeightLayout::has(b.element, a.element);
+  if (plain_floats(a, b)) return true;
+  // Weights of 6 and 4 bits that are floats have scales of blocks, and 8 bits beside weights are e4m3 or s8.
+  const bool scaled = b.block != 0 || !b.element.is_float() || b.element.bits == 8;
+  return scaled && a.element != e5m2 && kit::WeightLayout::has(b.element, a.element);
 }
 
 /// Beside numbers without scales of blocks, B holds weights in the kit's layout.

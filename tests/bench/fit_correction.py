@@ -110,7 +110,7 @@ def main():
         trees.append([])
         flatten(tree["tree_structure"], trees[-1])
     with open(arguments.output, "w") as out:
-        head = {"chip": 90, "units": sorted({p.unit for p in problems}), "features": lines[0]["names"]}
+        head = {"units": sorted({p.unit for p in problems}), "features": lines[0]["names"]}
         out.write("{\n" + "".join(f' "{key}": {json.dumps(value)},\n' for key, value in head.items()))
         out.write(' "trees": [\n  ' + ",\n  ".join(json.dumps(t, separators=(",", ":")) for t in trees) + "\n ]\n}\n")
 

@@ -16,7 +16,7 @@ using namespace ptxloom::gemm_kernel;
 namespace {
 
 // Trees of two features: 0.5 if tile_m is at most 64, else 0.25 or -1 as steps are few or many; and 0.125.
-constexpr const char* kTrees = R"({"chip": 90, "units": ["f16"], "features": ["tile_m", "steps"], "trees": [
+constexpr const char* kTrees = R"({"units": ["f16"], "features": ["tile_m", "steps"], "trees": [
   [0, 64, 2, -1, 0.5, 0, 1, 3.0, 4, -1, 0.25, 0, -1, -1, 0], [-1, 0.125, 0]]})";
 
 double factor(const Correction& correction, int tile_m, std::uint64_t steps) {
@@ -38,19 +38,21 @@ TEST_CASE("the trees of a correction add up to the logarithm of a factor", "[gem
 }
 
 TEST_CASE("data of a correction that are none", "[gemm]") {
-  const std::string head = R"({"chip": 90, "units": [], "features": [")";
+  const std::string head = R"({"units": [], "features": [")";
   CHECK_THROWS_AS(Correction(head + R"(colour"], "trees": []})"), std::logic_error);
+  CHECK_THROWS_AS(Correction(head + R"(steps"], "trees": [[]]})"), std::logic_error);
+  CHECK_THROWS_AS(Correction(head + R"(steps"], "trees": [[-1, 0]]})"), std::logic_error);
+  CHECK_THROWS_AS(Correction(head + R"(steps"], "trees": [[0, 0, 1, 0, 0, 1]]})"), std::logic_error);
   CHECK_THROWS_AS(Correction(head + R"(steps"], "trees": [[1, 0, 1, -1, 0, 0]]})"), std::logic_error);
   CHECK_THROWS_AS(Correction(head + R"(steps"], "trees": [[0, 0, 0, -1, 0, 0]]})"), std::logic_error);
   CHECK_THROWS_AS(Correction(head + R"(steps"], "trees": [[0, 0, 2, -1, 0, 0]]})"), std::logic_error);
 }
 
-TEST_CASE("the correction knows the chip and the operations that were measured", "[gemm]") {
-  const Correction& correction = Correction::measured();
-  for (const char* unit : {"f16", "b8", "tf32"}) {
-    CHECK(correction.knows(Target("sm_90a"), unit));
-    CHECK_FALSE(correction.knows(Target("sm_80"), unit));
-    CHECK_FALSE(correction.knows(Target("sm_120a"), unit));
-  }
-  CHECK_FALSE(correction.knows(Target("sm_90a"), "f64"));
+TEST_CASE("the correction knows the target and the operations that were measured", "[gemm]") {
+  const Correction* const correction = Correction::measured(Target("sm_90a"));
+  REQUIRE(correction != nullptr);
+  for (const char* unit : {"f16", "b8", "tf32"}) CHECK(correction->knows(unit));
+  CHECK_FALSE(correction->knows("f64"));
+  for (const char* target : {"sm_80", "sm_90", "sm_100a", "sm_120a"})
+    CHECK(Correction::measured(Target(target)) == nullptr);
 }

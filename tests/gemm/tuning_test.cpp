@@ -170,7 +170,10 @@ TEST_CASE("the guided search finds a good gemm far sooner than random search", "
     CAPTURE(problem.at("m"), problem.at("n"), steps);
     CHECK(steps <= 120);
     guided += static_cast<double>(steps);
-    lucky += static_cast<double>(needed(space, target, tune::Strategy::random, Catch::getSeed()));
+    constexpr unsigned kOrders = 4;  // a single one may be lucky
+    for (unsigned order = 0; order < kOrders; ++order)
+      lucky += static_cast<double>(needed(space, target, tune::Strategy::random, Catch::getSeed() + order)) /
+               kOrders;
   }
   WARN("guided " << guided / std::size(problems) << ", random " << lucky / std::size(problems));
   CHECK(guided / std::size(problems) <= 45);

@@ -25,8 +25,10 @@ std::string fitting(const Place& place) {
 TEST_CASE("a register fits the types that PTX lets it stand for") {
   CHECK(fitting({.type = pred}) == "pred");
   CHECK(fitting({.type = b16}) == "b16 u16 s16 f16");
-  CHECK(fitting({.type = b32}) == "b32 u32 s32 f32 f16x2 bf16x2");
-  CHECK(fitting({.type = s32}) == "b32 u32 s32 f16x2 bf16x2");
+  CHECK(fitting({.type = b32}) == "b32 u32 s32 f32 bf16x2");
+  CHECK(fitting({.type = b32, .pairs = true}) == "b32 u32 s32 f32 f16x2 bf16x2");
+  CHECK(fitting({.type = s32}) == "b32 u32 s32");
+  CHECK(fitting({.type = s32, .pairs = true}) == "b32 u32 s32 f16x2");
   CHECK(fitting({.type = u64}) == "b64 u64 s64");
   CHECK(fitting({.type = f16}) == "b16 f16");
   CHECK(fitting({.type = f32}) == "b32 f32");
@@ -39,8 +41,8 @@ TEST_CASE("a register fits the types that PTX lets it stand for") {
 }
 
 TEST_CASE("loads, stores and conversions take wider registers") {
-  CHECK(fitting({.type = u16, .wider_allowed = true}) == "b16 b32 b64 u16 s16 u32 s32 u64 s64 f16x2 bf16x2");
-  CHECK(fitting({.type = b32, .wider_allowed = true}) == "b32 b64 u32 s32 u64 s64 f32 f64 f16x2 bf16x2");
+  CHECK(fitting({.type = u16, .wider_allowed = true}) == "b16 b32 b64 u16 s16 u32 s32 u64 s64");
+  CHECK(fitting({.type = b32, .wider_allowed = true}) == "b32 b64 u32 s32 u64 s64 f32 f64 bf16x2");
   CHECK(fitting({.type = f32, .wider_allowed = true}) == "b32 b64 f32");
 }
 

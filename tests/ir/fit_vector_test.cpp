@@ -66,7 +66,9 @@ TEST_CASE("elements of several types are of one size, and not integers and float
   const Place any{.type = b32, .count = 2};
   CHECK(of_vector(any, {reg(u32), reg(s32)}).why == Misfit::none);
   CHECK(of_vector(any, {reg(b32), reg(f32)}).why == Misfit::none);
-  CHECK(of_vector(any, {reg(f16x2), reg(f32)}).why == Misfit::none);  // a pair is bits
+  const Place pairs{.type = b32, .count = 2, .pairs = true};
+  CHECK(of_vector(pairs, {reg(f16x2), reg(f16x2)}).why == Misfit::none);
+  CHECK(of_vector(pairs, {reg(f16x2), reg(f32)}).why == Misfit::mixed);
   CHECK(of_vector(any, {reg(u32), reg(f32)}).why == Misfit::mixed);
   CHECK(of_vector(any, {reg(f32), integer(1)}).why == Misfit::mixed);
   CHECK(of_vector(any, {reg(u32), integer(1)}).why == Misfit::none);

@@ -99,6 +99,8 @@ class Pipeline {
   void drain(const Cursor& producer);
 
  private:
+  void await(Reg barrier, const Cursor& cursor, const char* opcode);
+
   KernelBuilder& k_;
   int stages_, sharing_;
   StageReads reads_;

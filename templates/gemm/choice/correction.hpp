@@ -16,11 +16,11 @@ class Correction {
  public:
   /// Throws std::logic_error if the data name a feature that is none, or have a tree that is none.
   explicit Correction(std::string_view json);
-  /// That of correction.json.
-  static const Correction& measured();
+  /// That of correction.json; null for a target whose kernels were not measured.
+  static const Correction* measured(const Target& target);
 
-  /// Whether it is about this chip and operations of this kind.
-  bool knows(const Target& target, std::string_view unit) const;
+  /// Whether operations of this unit (tune::Demand) were among what was measured.
+  bool knows(std::string_view unit) const;
   /// The factor on the time that the cost model predicts.
   double factor(const Candidate& candidate) const;
 
@@ -32,7 +32,6 @@ class Correction {
   };
   using Tree = std::vector<Node>;
 
-  int chip_ = 0;
   std::vector<std::string> units_;
   std::vector<const Feature*> features_;
   std::vector<Tree> trees_;

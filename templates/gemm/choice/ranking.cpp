@@ -13,9 +13,8 @@ constexpr double kNear = 1.5;            // of the least predicted time: what ma
 constexpr std::size_t kMostNear = 1000;  // are corrected
 
 /// Orders those that may be the fastest anew, by corrected times. `ranked` is in the order of predicted ones.
-void correct(const Target& target, const tune::CostModel& model, const Problem& problem,
-             const Problem& transpose, std::span<RankedConfig> ranked) {
-  const Correction& correction = Correction::measured();
+void correct(const Correction& correction, const Target& target, const tune::CostModel& model,
+             const Problem& problem, const Problem& transpose, std::span<RankedConfig> ranked) {
   std::size_t near = 0;
   while (near < std::min(ranked.size(), kMostNear) && ranked[near].us <= kNear * ranked.front().us) ++near;
   for (RankedConfig& one : ranked.first(near)) {
@@ -48,8 +47,9 @@ std::vector<RankedConfig> ranked_configs(const ParameterSpace& space, const Spec
     }
   }
   std::ranges::stable_sort(ranked, {}, &RankedConfig::us);
-  if (Correction::measured().knows(target, unit_of(problem)))
-    correct(target, model, problem, transpose, ranked);
+  const Correction* const correction = Correction::measured(target);
+  if (correction != nullptr && correction->knows(unit_of(problem)))
+    correct(*correction, target, model, problem, transpose, ranked);
   return ranked;
 }
 

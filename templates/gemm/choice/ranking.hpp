@@ -8,7 +8,7 @@
 namespace ptxloom::gemm_kernel {
 
 struct RankedConfig {
-  double us;  ///< by the cost model, corrected for the fastest ones (correction.hpp)
+  double us;  ///< by the cost model; of those in front it is corrected (correction.hpp), of others not
   Config config;
 };
 

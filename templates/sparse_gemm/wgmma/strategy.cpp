@@ -56,7 +56,8 @@ tune::Demand demand_of(const Target& target, const Problem& p, const Config& c) 
       (p.k + static_cast<std::uint64_t>(c.tile_k) - 1) / static_cast<std::uint64_t>(c.tile_k);
   const double k_blocks = double(c.grid(p)) * double(depth_blocks), stage = plan.stage_bytes;
   const double sectors = double(c.tile_m) * c.tile_n / kNeighbours;
-  const double alone = warpgroups(c) * plan.blocks_per_sm == 1 ? kAlone : 1;
+  const bool single = warpgroups(c) * plan.blocks_per_sm == 1;
+  const double alone = single && p.type.bits == 16 ? kAlone : 1;
   // The tensor cores multiply the stored elements alone. Each instruction reads all of A's tile.
   return {.threads = threads(c),
           .registers = plan.registers,
