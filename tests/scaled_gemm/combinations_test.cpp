@@ -8,7 +8,10 @@
 #include <vector>
 
 #include "ptxloom/kit/scaled_format.hpp"
+#include "ptxloom/runner.hpp"
+#include "ptxloom/space.hpp"
 #include "scaled_gemm/weight_case.hpp"
+#include "support/executor_of.hpp"
 
 namespace ptxloom::scaled_gemm_test::combinations {
 namespace {
@@ -58,6 +61,30 @@ TEST_CASE("scaled_gemm: all formats of weights beside all activations, on each c
         if (find_type(weights)) problem["group"] = activations.bits == 8 ? "32" : "16";
         Case(problem).run({}, target);
       }
+}
+
+TEST_CASE("scaled_gemm: any format beside any other is refused or right, on each class of targets") {
+  const ParameterSpace space(scaled_gemm().space());
+  const auto formats = [&](std::string_view operand) {
+    return std::ranges::find(space.problem(), operand, &TemplateParameter::name)->values;
+  };
+  int right = 0;
+  for (const char* target : {"sm_80", "sm_89", "sm_90a", "sm_120a"})
+    for (const std::string& a : formats("format_a"))
+      for (const std::string& b : formats("format_b")) {
+        CAPTURE(target, a, b, Catch::getSeed());
+        const Settings problem{{"m", "17"}, {"n", "40"}, {"k", "96"}, {"format_a", a}, {"format_b", b}};
+        try {
+          const RunResult run = run_template(test::executor_of(target), scaled_gemm(),
+                                             {.problem = problem, .seed = Catch::getSeed()});
+          CHECK(run.verdict.ok());
+          ++right;
+        } catch (const Error& error) {
+          CHECK((error.kind() == ErrorKind::usage || error.kind() == ErrorKind::refused));
+          CHECK_FALSE(error.diagnostics().front().hint.empty());
+        }
+      }
+  CHECK(right > 4 * 36);
 }
 
 TEST_CASE("scaled_gemm: what MX formats and NVFP4 have beside f16 and in 6 bits, in all divisions") {
