@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "exec/control/barrier.hpp"
@@ -48,11 +49,17 @@ void decode_branch_indexed(Decoder& decoder) {
 
 void run_exit(Warp& warp, const Operation&, Mask mask) { warp.exit(mask); }
 
-void decode_return(Decoder& decoder) { decoder.emit(decoder.in_kernel() ? &run_exit : &run_return); }
+void emit_end(Decoder& decoder, Semantic run) {
+  Operation end = decoder.operation(run);
+  end.ends = true;
+  decoder.emit(std::move(end));
+}
+
+void decode_return(Decoder& decoder) { emit_end(decoder, decoder.in_kernel() ? &run_exit : &run_return); }
 
 void decode_exit(Decoder& decoder) {
-  if (decoder.word("op") == "exit") return decoder.emit(&run_exit);
-  decoder.emit([](Warp& warp, const Operation& op, Mask mask) {
+  if (decoder.word("op") == "exit") return emit_end(decoder, &run_exit);
+  emit_end(decoder, [](Warp& warp, const Operation& op, Mask mask) {
     fault(warp, op, mask, "trap", "the kernel stops itself here", "look for the check that branches here");
   });
 }

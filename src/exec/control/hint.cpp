@@ -50,11 +50,10 @@ void decode_fence(Decoder& decoder) {
   // membar is fence.sc (PTX ISA 9.7.13.4).
   const FenceSides sides{
       .acquires = sem != "release", .releases = sem != "acquire", .sc = sem == "sc" || decoder.has("level")};
-  if (!sides.sc) decoder.mark_weak_fence();
-  const std::string_view scope = decoder.word(decoder.has("scope") ? "scope" : "level");
-  decoder.emit(&run_fence,
-               std::make_shared<FencePlan>(FencePlan{
-                   .scope = decoder.has("space") ? Scope::cluster : scope_of(scope), .sides = sides}));
+  const Scope scope = decoder.has("space") ? Scope::cluster
+                                           : scope_of(decoder.word(decoder.has("scope") ? "scope" : "level"));
+  if (!sides.sc || scope < Scope::gpu) decoder.mark_weak_fence();
+  decoder.emit(&run_fence, std::make_shared<FencePlan>(FencePlan{.scope = scope, .sides = sides}));
 }
 
 template <bool own_shared, bool shared, bool global>

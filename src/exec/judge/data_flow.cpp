@@ -5,7 +5,9 @@
 #include <array>
 #include <span>
 #include <string_view>
+#include <utility>
 
+#include "exec/machine/call.hpp"
 #include "exec/machine/warp.hpp"
 #include "exec/memory/element.hpp"
 #include "ptxloom/layout.hpp"
@@ -87,6 +89,7 @@ DataFlow data_flow_of(const Code& code, const Operation& op, const FormFlow& dec
   for (std::size_t i = 0; i < operands.size(); ++i) {
     const OperandSpec& spec = specs[i];
     if (spec.kind == OperandSpec::Kind::address) {
+      flow.own_memory |= spec.space.starts_with("param") || spec.space == "local";
       if (operands[i].kind == ir::Operand::Kind::address) reader.add(operands[i], 64, flow.addresses);
       continue;
     }
@@ -125,14 +128,17 @@ void find_wgmma_registers(const Code& code, std::vector<DataFlow>& flows) {
 }
 
 // Follows the value of a load through registers, in the order of the text, and once around the loops that
-// the load is in.
+// the load is in. It is not followed out of the function or through local memory, where it may decide
+// something.
 class Spread {
  public:
   Spread(const Code& code, const std::vector<DataFlow>& flows) : code_(code), flows_(flows) {}
 
-  /// Whether what the operation loads decides anything: a predicate, a branch, a call.
+  /// Whether what the operation loads decides anything: a predicate, a branch, what a call passes or
+  /// returns.
   bool decides(std::size_t load) {
     reached_.clear();
+    skipped_to_ = 0;
     if (add(flows_[load].out)) return true;
     for (std::size_t i = load + 1; i < flows_.size() && !reached_.empty(); ++i) {
       if (code_.operations[i].function != code_.operations[load].function) break;
@@ -146,20 +152,31 @@ class Spread {
  private:
   bool decides_from(std::size_t begin, std::size_t end) {
     const std::vector<std::uint32_t> after = reached_;
+    const std::size_t skipped_to = std::exchange(skipped_to_, 0);
     bool found = false;
     for (std::size_t i = begin; i < end && !found; ++i) found = passes(i);
     reached_ = after;
+    skipped_to_ = skipped_to;
     return found;
   }
 
   bool passes(std::size_t i) {
     const DataFlow& flow = flows_[i];
     const Operation& op = code_.operations[i];
+    if (leaves(op)) return true;
     if (reaches(flow.in) || reaches(flow.addresses))
-      return flow.rule == FlowRule::decides || op.is_call || add(flow.out);
+      return flow.rule == FlowRule::decides || (flow.own_memory && reaches(flow.in)) || add(flow.out);
+    skipped_to_ = std::max<std::size_t>(skipped_to_, op.target);
+    if (op.guarded || i < skipped_to_) return false;  // it may not be executed
     for (const FlowPiece& piece : flow.out)
-      if (piece.reg != nullptr && !op.guarded) std::erase(reached_, piece.slot.offset);
+      if (piece.reg != nullptr) std::erase(reached_, piece.slot.offset);
     return false;
+  }
+
+  /// Whether a call passes the value in a register, or the function returns it in one.
+  bool leaves(const Operation& op) const {
+    if (op.run == &run_call) return reaches(op.plan_as<CallPlan>().arguments);
+    return op.run == &run_return && reaches(code_.callees[op.function - 1].results);
   }
 
   /// Whether there is a predicate among them.
@@ -176,9 +193,16 @@ class Spread {
     return std::ranges::any_of(pieces, [&](const FlowPiece& piece) { return is_reached(piece); });
   }
 
+  bool reaches(const std::vector<Location>& passed) const {
+    return std::ranges::any_of(passed, [&](const Location& each) {
+      return !each.in_memory && std::ranges::find(reached_, each.slot.offset) != reached_.end();
+    });
+  }
+
   const Code& code_;
   const std::vector<DataFlow>& flows_;
   std::vector<std::uint32_t> reached_;  // offsets
+  std::size_t skipped_to_ = 0;          // the farthest target of the branches so far
 };
 
 // A flag is polled, and compared; what is only computed with is data.

@@ -37,6 +37,7 @@ struct DataFlow {
   bool exact = false;                         ///< ... unchanged, in elements of `element_bytes`
   bool divides = false;                       ///< an integer division by the second operand
   bool scales = false;                        ///< a product or quotient of floats: 0 only of 0
+  bool own_memory = false;                    ///< what it accesses is local memory or a parameter
   bool exchanges = false;                     ///< an atomic exchange
   bool volatile_data = false;       ///< a volatile store, or a volatile load of what decides nothing
   std::uint32_t element_bytes = 0;  ///< of a load or store

@@ -148,9 +148,9 @@ void Judge::report_buffers(const Actor& actor, const StoreBuffers::Side& other) 
   misuse.other_number = static_cast<std::uint32_t>(thread.party % warps);
   report(actor, misuse, "use fence.sc between the write and the read, in both threads", [&] {
     return fmt::format(
-        "it reads a word after a write of its own, which {} does in the opposite order: both may read what "
-        "was "
-        "there before, since a fence between write and read is not fence.sc, or has too small a scope",
+        "this thread writes one word and reads another; {} writes and reads the two the other way round: "
+        "both may read the old values, since a fence between write and read is not fence.sc, or has too "
+        "small a scope",
         describe_with_line(*actor.warp, *misuse.other_op));
   });
 }

@@ -13,13 +13,14 @@
 // the same is added one by one come together again: accesses are judged lane by lane.
 namespace ptxloom::exec {
 
-/// What is added: what is at a place, in this version. Without a place, it is like nothing else.
+/// What is added: what is at a part of a place, in this version. Without a place, it is like nothing else.
 struct LaneKey {
   const void* place = nullptr;
   std::uint64_t version = 0;
+  std::uint8_t part = 0;  ///< versions of different parts have nothing to do with each other
 
   bool operator==(const LaneKey& other) const {
-    return place != nullptr && place == other.place && version == other.version;
+    return place != nullptr && place == other.place && version == other.version && part == other.part;
   }
 };
 
@@ -43,6 +44,15 @@ class LaneGroups {
   void for_each(Mask lanes, F f) {
     for (Group& group : groups_)
       if ((group.lanes & lanes) != 0) f(group.content);
+  }
+  /// Changes the contents of these groups: who gets the same added later does not have what they have.
+  template <class F>
+  void change(Mask lanes, F f) {
+    for (Group& group : groups_) {
+      if ((group.lanes & lanes) == 0) continue;
+      f(group.content);
+      group.key = {};
+    }
   }
   template <class F>
   bool any(std::uint8_t lane, F holds) const {

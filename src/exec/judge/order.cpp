@@ -38,6 +38,12 @@ void Order::for_known(const Who& who, F f) {
   if (who.party < groups_.size()) groups_[who.party].for_each(who.lanes, f);
 }
 
+template <class F>
+void Order::change_known(const Who& who, F f) {
+  f(known_[who.party]);
+  if (who.party < groups_.size()) groups_[who.party].change(who.lanes, f);
+}
+
 void Order::publish(const Who& who, Past& at) {
   const Horizon mine = own(who);
   for_known(who, [&](const Past& past) { at.join(past); });
@@ -99,7 +105,7 @@ void Order::pass(const Who& who, const void* place, Passing passing) {
   const Past& opened = found->second.opened;
   LaneKey key{.place = place, .version = found->second.version};
   if (!passing.for_cta || blocks_ == 1) return find(who, opened, key, passing.relaxed, Scope::cta);
-  key.place = static_cast<const std::byte*>(place) + 1;  // another part of it
+  key.part = 1;
   find(who, within_block(who.party, opened), key, passing.relaxed, Scope::cta);
 }
 
@@ -176,9 +182,8 @@ void Order::find(const Who& who, const Past& past, const LaneKey& key, bool rela
 }
 
 void Order::acquire(const Who& who, const void* word, bool relaxed, Scope scope) {
-  // A word has up to three parts, told apart by addresses within it.
-  const auto key = [&](std::size_t part, std::uint64_t version) {
-    return LaneKey{.place = static_cast<const std::byte*>(word) + part, .version = version};
+  const auto key = [&](std::uint8_t part, std::uint64_t version) {
+    return LaneKey{.place = word, .version = version, .part = part};
   };
   if (const auto at = words_.find(word); at != words_.end()) {
     const Word& known = at->second;
@@ -222,7 +227,7 @@ void Order::fence(const Who& who, Scope scope, FenceSides sides) {
   if (!sides.releases) return;
   fences_ = true;
   const Horizon mine = own(who);
-  if (who.whole()) for_known(who, [&](Past& past) { past.release(scope, past); });
+  if (who.whole()) change_known(who, [&](Past& past) { past.release(scope, past); });
   mark(who, [&](const Past& known, Past& past) {
     past.release(scope, known);
     past.release(scope, past);
@@ -236,7 +241,7 @@ void Order::fence_proxy(const Who& who, const ProxyFence& fence) {
   mine.join({.all = known_[who.party].parties[who.party].over.all});
   const std::size_t first = who.party / warps_ * warps_;
   const auto mark_all = [&](const Past& known, Past& past) { past.fence_proxy(fence, known, first, warps_); };
-  if (who.whole()) for_known(who, [&](Past& past) { mark_all(past, past); });
+  if (who.whole()) change_known(who, [&](Past& past) { mark_all(past, past); });
   mark(who, [&](const Past& known, Past& past) {
     mark_all(known, past);
     mark_all(past, past);

@@ -100,7 +100,7 @@ class Order {
   void sync_lanes(const Who& who);
   /// What the warp has read so far, its lanes have all read.
   void finish_reads(Party warp) { known_[warp].parties[warp].over.join({.all = tick()}); }
-  /// Lanes have waited for each other at an instruction that does not order memory accesses.
+  /// All lanes have waited for each other at an instruction that does not order memory accesses.
   void converge(Party warp) { converged_[warp] = tick(); }
   /// What the warp had read when its lanes last did so, they have all read.
   void finish_converged(Party warp) { known_[warp].parties[warp].over.join({.all = converged_[warp]}); }
@@ -148,6 +148,9 @@ class Order {
   /// Calls f(past) for what all lanes know, and for what some of these know.
   template <class F>
   void for_known(const Who& who, F f);
+  /// The same, if f changes it. `who` is the whole warp.
+  template <class F>
+  void change_known(const Who& who, F f);
   /// Without what threads of other thread blocks of the cluster did, but all of it is over.
   Past within_block(Party party, const Past& past) const;
   void publish(const Who& who, Past& at);

@@ -59,7 +59,7 @@ class Decoder {
   bool is_sink(const Slot& slot) const { return slot.offset == sink_.offset; }
   /// The kernel has an instruction by which thread blocks communicate through global memory.
   void mark_communicating() { code_.communicates = true; }
-  /// The kernel has a fence that is not fence.sc.
+  /// The kernel has a fence that is not fence.sc.gpu or .sys.
   void mark_weak_fence() { code_.has_weak_fence = true; }
   void mark_canceling() { code_.communicates = code_.cancels = true; }
   /// Throws Error(refused, "exec-unsupported") that names the instruction.

@@ -3,7 +3,6 @@
 
 #include <bit>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "exec/machine/block.hpp"
@@ -14,21 +13,14 @@
 namespace ptxloom::exec {
 namespace {
 
-std::string_view form_of(const Code& code, const Operation& op) {
-  return op.is_call ? "" : code.function_of(op).instructions[op.instruction].variant.form();
-}
-
-bool ends(const Code& code, const Operation& op) {
-  const std::string_view form = form_of(code, op);
-  return !op.guarded && (form == "exit" || form == "ret");
-}
+bool ends(const Operation& op) { return op.ends && !op.guarded; }
 
 bool jumps(const Operation& op) { return op.target != 0 && !op.guarded; }
 
 // Whether nothing but jumps comes before the end of the thread.
 bool only_exits(const Code& code, std::uint32_t pc) {
   for (int most = 8; most != 0 && jumps(code.operations[pc]); --most) pc = code.operations[pc].target;
-  return ends(code, code.operations[pc]);
+  return ends(code.operations[pc]);
 }
 
 bool leads_to(const Code& code, std::uint32_t from, std::uint32_t to) {
@@ -42,7 +34,7 @@ bool leads_to(const Code& code, std::uint32_t from, std::uint32_t to) {
     seen[pc] = true;
     const Operation& op = code.operations[pc];
     if (op.target != 0) next.push_back(op.target);
-    if (!jumps(op) && !ends(code, op)) next.push_back(pc + 1);
+    if (!jumps(op) && !ends(op)) next.push_back(pc + 1);
   }
   return false;
 }
@@ -53,9 +45,10 @@ void report_detour(Warp& warp, const Operation& op, Mask lanes, Mask absent) {
   const Grid& grid = warp.block().grid();
   if (grid.launch().findings == nullptr) return;
   const Code& code = grid.code();
-  const std::uint32_t after = code.number_of(op) + 1;
-  const Mask beyond = warp.flow().lanes_at(
-      [&](std::uint32_t pc) { return pc >= after && !only_exits(code, pc) && leads_to(code, after, pc); });
+  const std::uint32_t here = code.number_of(op), after = here + 1;
+  const Mask beyond = warp.flow().lanes_at([&](std::uint32_t pc) {
+    return pc >= after && !only_exits(code, pc) && leads_to(code, after, pc) && !leads_to(code, pc, here);
+  });
   if ((beyond & absent) == 0) return;
   report({&warp, &op, std::countr_zero(lanes)}, {.code = "warp-divergence"},
          "compute the member mask of the threads that execute the instruction before they diverge, by "

@@ -49,7 +49,8 @@ Mask for_whole_groups(Warp& warp, const Operation& op, Mask mask, const Slot& sl
     }
     whole |= lanes;
     f(lanes);
-    if (Judge* judge = warp.judge()) judge->converge(warp);
+    Judge* const judge = warp.judge();
+    if (judge != nullptr && (warp.flow().live() & ~lanes) == 0) judge->converge(warp);
   });
   return whole;
 }

@@ -34,6 +34,7 @@ struct Operation {
   Semantic run = nullptr;
   bool begins = false;  ///< first of its instruction's operations
   bool guarded = false;
+  bool ends = false;  ///< threads leave the function, or the kernel, here
   Slot guard;
   std::vector<Slot> slots;               ///< the operands in the variant's order, vectors element by element
   std::array<std::uint8_t, 16> first{};  ///< where each operand starts in `slots`
