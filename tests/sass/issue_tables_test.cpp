@@ -56,8 +56,9 @@ TEST_CASE("specs/sass/issue.json names units, classes and effects that exist") {
 
 TEST_CASE("units tell for which chips their intervals are assumed") {
   const auto assumed = [](int chip) {
+    const IssueTable table(chip, LoadFrom::l2);
     std::string names;
-    for (const IssueUnit& unit : IssueTable(chip, LoadFrom::l2).units())
+    for (const IssueUnit& unit : table.units())
       if (unit.assumed) names += unit.name + " ";
     return names;
   };
