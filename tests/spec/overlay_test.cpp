@@ -111,8 +111,9 @@ TEST_CASE("registers of .f16x2 fit an operand whose type the opcode gives, or as
   const std::filesystem::path folders[] = {overlay.folder()};
   const Specs specs(folders);
   const auto fits = [&](std::string_view opcode) {
+    const std::vector<Variant> variants = specs.match(opcode);
     std::string names;
-    for (const OperandSpec& operand : specs.match(opcode).front().operands())
+    for (const OperandSpec& operand : variants.front().operands())
       if (operand.pairs) names += operand.name;
     return names;
   };
