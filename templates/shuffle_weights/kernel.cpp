@@ -131,7 +131,7 @@ class Generator {
   /// Of 4 bits beside 16 each of four lanes has every fourth byte of a row, otherwise two bytes of eight.
   bool two_bytes() const { return beside_bytes() || of_bytes(); }
   int tile_row_bytes() const { return layout_.tile_depth() * p_.element.bits / 8; }
-  /// Of the first lane's elements in a row of a tile.
+  /// For the elements that the first lane has in a row of a tile.
   Reg first_byte(Reg lane) {
     if (of_six()) return beside_bytes() ? k_.mul(lane, 3) : k_.shr(k_.mul(lane, 3), 1);
     return k_.mul(lane, two_bytes() ? 2 : 1);

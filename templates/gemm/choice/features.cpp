@@ -19,7 +19,7 @@ double rows_at(const M& matrix, std::uint64_t bytes) {
   return matrix.ld * static_cast<std::uint64_t>(matrix.type.bytes()) % bytes == 0 ? 1 : 0;
 }
 
-/// Of the last of `size` units of `unit` elements, and those before it, the part that is not padding.
+/// The part of all tiles that is not padding: `size` elements in tiles of `unit`.
 double filled(double size, double unit) { return size / unit / std::ceil(size / unit); }
 
 double waves(const Candidate& c) { return double(c.demand.blocks) / c.sms; }
