@@ -227,9 +227,11 @@ class TileResult::Impl {
   }
 
   // Per-column values stay in registers while the rows pass, so only a few columns are processed at a time.
+  // A lane of a swapped product has few columns and many rows, whose factors and addresses a second panel
+  // would keep in registers too.
   std::vector<std::vector<ResultRun>> panels(const std::vector<ResultRun>& runs) const {
     constexpr int kColumns = 16;
-    if (!in_.terms.by_column()) return {runs};
+    if (!in_.terms.by_column() || in_.swapped) return {runs};
     std::map<int, std::vector<ResultRun>> by_column;
     for (const ResultRun& run : runs) by_column[run.column / kColumns].push_back(run);
     std::vector<std::vector<ResultRun>> panels;
