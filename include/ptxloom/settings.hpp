@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <string>
@@ -10,5 +11,12 @@ namespace [[gnu::visibility("default")]] ptxloom {
 /// A problem or a configuration: values of parameters by name, as the command line and the tuning records
 /// have them.
 using Settings = std::map<std::string, std::string, std::less<>>;
+
+/// The value of a parameter that is a number. It must be there, and be one, as ParameterSpace::complete makes
+/// sure.
+///@{
+std::uint64_t number(const Settings& settings, const std::string& name);
+double real(const Settings& settings, const std::string& name);
+///@}
 
 }  // namespace ptxloom

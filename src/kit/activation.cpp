@@ -2,6 +2,7 @@
 #include "ptxloom/kit/activation.hpp"
 
 #include <array>
+#include <cmath>
 #include <numbers>
 #include <utility>
 
@@ -83,6 +84,22 @@ Reg activate(KernelBuilder& k, Activation activation, Reg x) {
       return gelu_tanh(k, x);
     case Activation::gelu:
       return gelu(k, x);
+  }
+  return x;
+}
+
+double activate(Activation activation, double x) {
+  switch (activation) {
+    case Activation::relu:
+      return x < 0 ? 0 : x;
+    case Activation::silu:
+      return x / (1 + std::exp(-x));
+    case Activation::gelu:
+      return x * std::erfc(-x / std::numbers::sqrt2) / 2;
+    case Activation::gelu_tanh:
+      return x * (1 + std::tanh(std::sqrt(2 / std::numbers::pi) * (x + 0.044715 * x * x * x))) / 2;
+    case Activation::none:
+      return x;
   }
   return x;
 }

@@ -8,8 +8,6 @@ namespace {
 
 constexpr std::string_view kName = "dequantize";
 
-std::uint64_t number(const Settings& words, const std::string& name) { return std::stoull(words.at(name)); }
-
 }  // namespace
 
 Settings complete_problem(const ParameterSpace& space, const Settings& given) {

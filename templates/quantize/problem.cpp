@@ -10,8 +10,6 @@ namespace {
 
 constexpr std::string_view kName = "quantize";
 
-std::uint64_t number(const Settings& words, const std::string& name) { return std::stoull(words.at(name)); }
-
 Error bad_value(const std::string& message, std::string hint) {
   return Error(ErrorKind::usage, "bad-value", fmt::format("{}: {}", kName, message), std::move(hint));
 }

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 
 namespace ptxloom::rowwise_kernel {
 namespace {
@@ -17,15 +16,6 @@ constexpr std::array<std::pair<std::string_view, Op>, 4> kOps = {{{"softmax", Op
                                                                   {"log_softmax", Op::log_softmax},
                                                                   {"rms_norm", Op::rms_norm},
                                                                   {"layer_norm", Op::layer_norm}}};
-
-std::uint64_t number(const Settings& words, const std::string& name) { return std::stoull(words.at(name)); }
-
-double real(const Settings& words, const std::string& name) {
-  const std::string& text = words.at(name);
-  double value = 0;
-  std::from_chars(text.data(), text.data() + text.size(), value);
-  return value;
-}
 
 std::optional<Type> optional_type(const Settings& words, const std::string& name) {
   return words.at(name) == "none" ? std::nullopt : find_type(words.at(name));

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <limits>
 #include <string>
@@ -27,14 +26,6 @@ constexpr std::uint32_t kInstructionOfBytes = 32;              // elements of k
 
 std::uint32_t number(const Settings& words, const std::string& name) {
   return static_cast<std::uint32_t>(std::stoull(words.at(name)));
-}
-
-/// Not std::stod, which throws for numbers as small as 1e-310.
-double real(const Settings& words, const std::string& name) {
-  const std::string& text = words.at(name);
-  double value = 0;
-  std::from_chars(text.data(), text.data() + text.size(), value);
-  return value;
 }
 
 /// Floats of 8 bits and less without scales of blocks.

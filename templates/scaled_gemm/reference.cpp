@@ -4,12 +4,12 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numbers>
 #include <optional>
 #include <random>
 #include <unordered_map>
 #include <utility>
 
+#include "ptxloom/kit/activation.hpp"
 #include "ptxloom/numeric.hpp"
 #include "ptxloom/sampling.hpp"
 #include "scaled_gemm/dequantiser.hpp"
@@ -151,21 +151,6 @@ double factor(const HostTensor* tensor, std::uint64_t index) {
   return tensor == nullptr ? 1 : decode(f32, load_element(f32, tensor->bytes, index));
 }
 
-double activate(Activation activation, double x) {
-  switch (activation) {
-    case Activation::relu:
-      return x < 0 ? 0 : x;
-    case Activation::silu:
-      return x / (1 + std::exp(-x));
-    case Activation::gelu:
-      return x * std::erfc(-x / std::numbers::sqrt2) / 2;
-    case Activation::gelu_tanh:
-      return x * (1 + std::tanh(std::sqrt(2 / std::numbers::pi) * (x + 0.044715 * x * x * x))) / 2;
-    default:
-      return x;
-  }
-}
-
 class Reference {
  public:
   Reference(const Problem& p, std::span<const HostTensor> in)
@@ -287,7 +272,7 @@ class Reference {
   /// The slope of an activation is at most 1.13, and its building blocks are approximate.
   Sum activated(const Sum& x) const {
     const bool bent = p_.activation != Activation::relu;
-    return {activate(p_.activation, x.value),
+    return {kit::activate(p_.activation, x.value),
             1.13 * x.error + (bent ? std::abs(x.value) * 0x1p-20 + kLeast : 0)};
   }
 

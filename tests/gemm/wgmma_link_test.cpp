@@ -227,6 +227,10 @@ TEST_CASE("linked wgmma kernels with swap do not spill", "[gemm][slow]") {
     check_link(test::with(few, {{"m", "4096"}}), config);
   for (const Settings& config : {tiles("256", "128", "8", "1"), tiles("128", "176", "4", "1")})
     check_link(test::with(test::with(few, function), {{"m", "4096"}}), config);
+  // Sizes and pitches in registers, too.
+  for (const auto& [loads, n] : {std::pair{"warp", "136"}, {"thread", "192"}})
+    check_link(test::with(test::with(few, function), {{"m", "4096"}, {"batch", "8"}}),
+               test::with(tiles("256", n, "8", "1"), {{"static", "none"}, {"loads", loads}}));
   for (const char* a : {"tf32", "e4m3", "s8"}) check_link(test::with(few, {{"a", a}}), {{"swap", "yes"}});
 }
 

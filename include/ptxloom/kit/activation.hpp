@@ -36,5 +36,8 @@ Reg gelu(KernelBuilder& k, Reg x);
 Reg activate(KernelBuilder& k, Activation activation, Reg x);  ///< the one that is named; none: x
 ///@}
 
+/// The same on the host, as exact as f64 is: what a reference compares with.
+double activate(Activation activation, double x);
+
 }  // namespace kit
 }  // namespace ptxloom

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <charconv>
 #include <cmath>
 #include <limits>
 #include <sstream>
@@ -44,10 +43,6 @@ void check_result(const std::string& name, const std::string& type, const std::s
     throw Error(ErrorKind::usage, "gemm-types",
                 fmt::format("gemm: {}={} cannot be used with {}", name, type, with),
                 fmt::format("with {}, {} must be one of {}", with, name, types));
-}
-
-std::uint64_t number(const Settings& settings, const std::string& name) {
-  return std::stoull(settings.at(name));
 }
 
 void check_single(const Settings& settings, const std::string& name) {
@@ -175,14 +170,6 @@ void check_bytes(const Matrix& x, std::uint64_t batches) {
 }
 
 }  // namespace
-
-// Not std::stod, which throws for numbers as small as 1e-310.
-double real(const Settings& settings, const std::string& name) {
-  const std::string& text = settings.at(name);
-  double value = 0;
-  std::from_chars(text.data(), text.data() + text.size(), value);
-  return value;
-}
 
 bool is_fp8(Type type) { return type == e4m3 || type == e5m2; }
 

@@ -75,9 +75,6 @@ struct Problem {
 /// of D.
 Problem transposed(Problem problem);
 
-/// The value of a parameter that is a number.
-double real(const Settings& settings, const std::string& name);
-
 /// The parameters of a problem, checked and complete: defaults that depend on other parameters (d, c,
 /// strides) are filled in.
 Settings complete_problem(const ParameterSpace& space, const Settings& given);

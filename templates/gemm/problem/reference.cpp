@@ -5,12 +5,12 @@
 #include <bit>
 #include <cmath>
 #include <limits>
-#include <numbers>
 #include <random>
 #include <unordered_map>
 
 #include "gemm/epilogue/terms.hpp"
 #include "gemm/launch/batch.hpp"
+#include "ptxloom/kit/activation.hpp"
 #include "ptxloom/numeric.hpp"
 
 namespace ptxloom::gemm_kernel {
@@ -214,21 +214,6 @@ struct Terms {
   double factor = 1, c = 0, bias = 0, scale_d = 1;
 };
 
-double activate(Activation activation, double x) {
-  switch (activation) {
-    case Activation::relu:
-      return x < 0 ? 0 : x;
-    case Activation::silu:
-      return x / (1 + std::exp(-x));
-    case Activation::gelu:
-      return x * std::erfc(-x / std::numbers::sqrt2) / 2;
-    case Activation::gelu_tanh:
-      return x * (1 + std::tanh(std::sqrt(2 / std::numbers::pi) * (x + 0.044715 * x * x * x))) / 2;
-    default:
-      return x;
-  }
-}
-
 // D from the sum, in the result's type, and the error allowed for the kernel's accumulator type: tensor cores
 // align the products of a step to the largest and truncate there.
 Expectation::Point point(const Problem& p, const Dot& dot, const Terms& terms, std::uint64_t index) {
@@ -242,7 +227,7 @@ Expectation::Point point(const Problem& p, const Dot& dot, const Terms& terms, s
   const EpilogueTerms& f = p.terms;
   const double product = terms.factor * dot.sum, c = p.beta * terms.c;
   const double argument = product + (f.c_last ? 0 : c) + terms.bias;
-  const double wanted = (activate(f.activation, argument) + (f.c_last ? c : 0)) * terms.scale_d;
+  const double wanted = (kit::activate(f.activation, argument) + (f.c_last ? c : 0)) * terms.scale_d;
   const Grid d = grid(p.d.type);
   const double value = std::clamp(wanted, p.d.type == s8 ? -128 : -d.largest, d.largest);
 
