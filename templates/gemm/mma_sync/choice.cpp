@@ -10,14 +10,6 @@ namespace {
 
 constexpr std::string_view kAxes[] = {"tile_k", "tile_m", "tile_n", "warps_n", "warps_m", "stages"};
 
-// Whole tiles everywhere: with baked sizes the main loop checks no bounds.
-bool divides(const Problem& p, const Config& c) {
-  const auto whole = [](std::uint32_t extent, int tile) {
-    return extent % static_cast<std::uint32_t>(tile) == 0;
-  };
-  return whole(p.m, c.tile_m) && whole(p.n, c.tile_n) && whole(p.k, c.tile_k);
-}
-
 }  // namespace
 
 std::vector<Config> admissible_configs(const ParameterSpace& space, const Target& target,
@@ -39,7 +31,7 @@ std::vector<Config> admissible_configs(const ParameterSpace& space, const Target
   const auto visit = [&](Config c) {
     // Large warp tiles leave room for few warps, which must hide latency themselves.
     if (open_prefetch) c.mma_sync.across_k_blocks = c.warp_m() * c.warp_n() >= 64 * 32;
-    if (open_static) c.bake = divides(problem, c) ? Bake::mnk : Bake::none;
+    if (open_static) c.bake = Bake::mnk;
     if (open_epilogue) c.staged = problem.d.type.bits == 16;
     if (consider(c) || !c.staged || !open_epilogue) return;
     c.staged = false;

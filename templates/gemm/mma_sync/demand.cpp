@@ -27,9 +27,10 @@ double of_copy(int bytes) {
   }
 }
 
-double copy_instructions(const Config& c, double bytes, const kit::CopyAccess& access) {
-  return bytes / (access.bytes * kit::kWarpThreads) * of_copy(access.bytes) *
-         (c.bake == Bake::mnk ? 1 : kBounds);
+double copy_instructions(const OperandPlan& x, const Config& c) {
+  const double bytes = double(c.tile_k) * x.tile * x.matrix.type.bytes();
+  return bytes / (x.access.bytes * kit::kWarpThreads) * of_copy(x.access.bytes) *
+         (x.whole_extent && x.whole_k ? 1 : kBounds);
 }
 
 }  // namespace
@@ -38,8 +39,7 @@ void add_demand(const Problem& p, const Config& c, tune::Demand& d) {
   const double k_blocks = stream_k_blocks(p, c), k = c.tile_k;
   const double mmas = double(c.tile_m) / c.mma_m * c.tile_n / c.mma_n * c.k_steps();
   const double fragments = k * c.warps() * (c.warp_m() * p.a.type.bytes() + c.warp_n() * p.b.type.bytes());
-  const double copies = copy_instructions(c, k * c.tile_m * p.a.type.bytes(), c.a) +
-                        copy_instructions(c, k * c.tile_n * p.b.type.bytes(), c.b);
+  const double copies = copy_instructions(plan_a(p, c), c) + copy_instructions(plan_b(p, c), c);
   d.registers = needed_registers(p, c);
   d.shared_bytes = static_cast<std::uint64_t>(shared_bytes(p, c));
   d.operations = 2.0 * c.tile_m * c.tile_n * k * k_blocks;
