@@ -115,8 +115,14 @@ bool serves(const Problem& p) { return !p.b.shuffled; }
 // mma.sync, but in one of wgmma.
 bool warpgroup_serves(const Problem& p) { return serves(p) && p.m > kFewRows && !p.swiglu; }
 
-std::string mma_opcode(const Problem&) { return "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32"; }
-std::string wgmma_opcode(const Problem&) { return "wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16"; }
+bool has_mma(const Specs& specs, const Target& target, const Problem&) {
+  return find_mma(specs, target).has_value();
+}
+// A target that has one of them has all.
+bool has_wgmma(const Specs& specs, const Target& target, const Problem&) {
+  constexpr int kLeastColumns = 8;
+  return find_wgmma(specs, target, kLeastColumns).has_value();
+}
 
 }  // namespace
 
@@ -128,7 +134,7 @@ const Strategy& strategy() {
                   .demand = demand_of,
                   .emit = emit_by<by_mma_sync>},
       .serves = serves,
-      .opcode = mma_opcode};
+      .has = has_mma};
   return instance;
 }
 
@@ -140,7 +146,7 @@ const Strategy& warpgroup_strategy() {
                                              .demand = warpgroup_demand,
                                              .emit = emit_by<by_wgmma>},
                                  .serves = warpgroup_serves,
-                                 .opcode = wgmma_opcode};
+                                 .has = has_wgmma};
   return instance;
 }
 

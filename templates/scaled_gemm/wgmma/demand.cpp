@@ -52,12 +52,20 @@ double words(const Problem& p, const Config& c, double k_blocks) {
   return k_blocks * row_tiles(c) * (kWarpgroupThreads / 32) * p.b.words_in(c.tile_k);
 }
 
+/// Bytes of the table of the dequantiser that a thread block's k-block looks up: a row of it for each of a
+/// thread's two rows of weights and each group.
+double looked_up(const Problem& p, const Config& c) {
+  if (ByteDequantiser::table_bytes(p) == 0) return 0;
+  constexpr double kRowBytes = 8;
+  return row_tiles(c) * double(kWarpgroupThreads) * p.b.groups_in(c.tile_k) * 2 * kRowBytes;
+}
+
 /// Instructions that promote an accumulator.
 int promotion(const Problem& p) { return p.a.format.element == s8 ? 3 : 1; }
 
 /// Those of all.
 double promotions(const Problem& p, const Config& c, double k_blocks) {
-  if (!p.row_scales()) return 0;
+  if (!p.promotes()) return 0;
   const double runs = k_blocks * c.tile_k / run_depth(p, c.tile_k);
   return runs * row_tiles(c) * (kWarpgroupThreads / 32) * c.tile_m / 2 * promotion(p);
 }
@@ -65,7 +73,7 @@ double promotions(const Problem& p, const Config& c, double k_blocks) {
 /// Clocks of a tile in which a warpgroup promotes, or waits for its last products to do so. Others multiply
 /// meanwhile.
 double drains(const Problem& p, const Config& c) {
-  if (!p.row_scales()) return 0;
+  if (!p.promotes()) return 0;
   const double runs = double(parts_of(p.k, c.tile_k)) / c.split * c.tile_k / run_depth(p, c.tile_k);
   return runs * (kDrainClocks + row_tiles_of_warpgroup(c) * c.tile_m / 2.0 * promotion(p)) / warpgroups(c);
 }
@@ -122,7 +130,7 @@ tune::Demand demand_of(const Target& target, const Problem& p, const Config& c) 
                  .instructions = words(p, c, k_blocks) * instructions_of_word(p) + promotions(p, c, k_blocks),
                  .dram_bytes = input_bytes(p) + output_bytes(p),
                  .l2_bytes = k_blocks * (all - activations + activations / c.share),
-                 .shared_traffic = k_blocks * (2 * all + (row_tiles(c) - 1) * activations),
+                 .shared_traffic = k_blocks * (2 * all + (row_tiles(c) - 1) * activations + looked_up(p, c)),
                  .steps = parts_of(parts_of(p.k, c.tile_k), c.split),
                  .in_flight = c.stages - 1,  // one is read
                  .loads = tune::Loads::bulk,
