@@ -59,6 +59,11 @@ void promote(KernelBuilder& k, Reg sum, Reg accumulator, Reg factor) {
   k.emit("fma.rn.f32", sum, accumulator, factor, sum);
 }
 
+void scale_sum(KernelBuilder& k, Reg sum, Reg accumulator, Reg factor) {
+  if (accumulator.type != f32) accumulator = k.convert(f32, KernelBuilder::as(s32, accumulator));
+  k.emit("mul.rn.f32", sum, accumulator, factor);
+}
+
 int ByteDequantiser::table_bytes(const Problem& p) {
   const bool mxfp4 = p.b.format.element == e2m1 && p.b.format.scale == ue8m0;
   return p.row_scales() && mxfp4 ? kTableRows * kTableRowBytes : 0;
@@ -105,11 +110,16 @@ ByteDequantiser::Run ByteDequantiser::run_of(std::span<const Reg> scales) {
 }
 
 ByteDequantiser::Run ByteDequantiser::float_run(std::span<const Reg> scales) {
-  Run run;
+  std::optional<Reg> largest;
   for (const Reg& one : scales) {
     const Reg halves = k_.op("prmt.b32", one, zero_, kBytesToHalves);
-    run.largest = &one == &scales.front() ? halves : larger_halves(k_, run.largest, halves);
+    largest = largest ? larger_halves(k_, *largest, halves) : halves;
   }
+  return run_of_largest(*largest);
+}
+
+ByteDequantiser::Run ByteDequantiser::run_of_largest(Reg largest) {
+  Run run{.largest = largest};
   const std::array exponents{k_.shl(run.largest, kMantissaBits),
                              k_.shl(k_.shr(KernelBuilder::as(u32, run.largest), 16), kMantissaBits)};
   for (std::size_t i = 0; i < 2; ++i) {

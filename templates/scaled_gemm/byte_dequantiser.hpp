@@ -37,6 +37,8 @@ int run_depth(const Problem& problem, int tile_k);
 
 /// sum += accumulator * factor, in f32. Integers of an accumulator are below 2^22.
 void promote(KernelBuilder& k, Reg sum, Reg accumulator, Reg factor);
+/// sum = accumulator * factor, in f32: of plain sums, once all products are accumulated.
+void scale_sum(KernelBuilder& k, Reg sum, Reg accumulator, Reg factor);
 
 class ByteDequantiser {
  public:
@@ -56,6 +58,8 @@ class ByteDequantiser {
   /// `scales`: of the groups, those of both rows as they lie in memory, in the low bits of a b32; a scale in
   /// f32 has one for each row.
   Run run_of(std::span<const Reg> scales);
+  /// That of floats whose largest scale in both rows is this, in both halves.
+  Run run_of_largest(Reg largest);
   /// What the elements of a group have in common, for both rows, as far as their format has it.
   struct Group {
     std::array<std::array<Reg, 2>, 2> tables = {};  ///< low and high half

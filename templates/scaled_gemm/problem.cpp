@@ -18,11 +18,13 @@ namespace {
 constexpr const char* kDefaultGroup = "128";
 constexpr const char* kWholeRow = "row";  // a group that has all of k
 constexpr const char *kTensor = "tensor", *kNone = "none";
-constexpr std::uint64_t kMostExtent = std::uint64_t{1} << 30;  // positions are 32-bit integers
-constexpr int kTmaBytes = 16;                                  // rows begin at multiples of it
-constexpr int kPacked = 2;                                     // elements of 4 bits in a byte
-constexpr int kPadded = 16;                                    // elements of 6 bits in 16 bytes
-constexpr std::uint32_t kInstructionOfBytes = 32;              // elements of k
+constexpr const char *kPlain = "plain", *kPromoted = "promoted";  // sums
+constexpr std::uint32_t kMostOfIntegers = 131071;                 // products of up to 2^14 whose sum fits s32
+constexpr std::uint64_t kMostExtent = std::uint64_t{1} << 30;     // positions are 32-bit integers
+constexpr int kTmaBytes = 16;                                     // rows begin at multiples of it
+constexpr int kPacked = 2;                                        // elements of 4 bits in a byte
+constexpr int kPadded = 16;                                       // elements of 6 bits in 16 bytes
+constexpr std::uint32_t kInstructionOfBytes = 32;                 // elements of k
 
 std::uint32_t number(const Settings& words, const std::string& name) {
   return static_cast<std::uint32_t>(std::stoull(words.at(name)));
@@ -134,6 +136,39 @@ void complete_whole_scales(Settings& words) {
       fmt::format("scaled_gemm: group={} and scale_b={} cannot be used with format_a={} and format_b={}",
                   group, words.at("scale_b"), words.at("format_a"), words.at("format_b")),
       "give group=row, tensor or none: their scales are f32 for rows or tensors; gemm has those of blocks");
+}
+
+/// Whether A is 8 bits beside weights, whose products are promoted.
+bool may_promote(const Format& a, const Format& b) { return shuffles(a, b) && a.element.bits == 8; }
+
+/// Whether the epilogue can apply what a column of weights has in common, so that nothing in between does.
+bool may_accumulate(const Settings& words, const Format& b) {
+  return b.block != 0 || words.at("group") == kWholeRow;
+}
+
+void complete_sums(Settings& words) {
+  const Format a = format_named(words.at("format_a")), b = format_named(words.at("format_b"));
+  if (!may_promote(a, b)) {
+    if (words.try_emplace("sums", kPlain).first->second == kPlain) return;
+    throw Error(ErrorKind::usage, "bad-value",
+                fmt::format("scaled_gemm: sums={} cannot be used with format_a={} and format_b={}",
+                            words.at("sums"), a.name, b.name),
+                "it is for e4m3 and s8 beside weights: leave sums out");
+  }
+  const bool exact = a.element == s8 && number(words, "k") <= kMostOfIntegers,
+             possible = may_accumulate(words, b);
+  words.try_emplace("sums", possible && exact ? kPlain : kPromoted);
+  if (words.at("sums") == kPromoted) return;
+  if (!possible)
+    throw Error(ErrorKind::usage, "bad-value",
+                fmt::format("scaled_gemm: sums=plain cannot be used with format_b={} and group={}", b.name,
+                            words.at("group")),
+                "groups have factors of their own: leave sums out, or give integers group=row");
+  if (a.element == s8 && !exact)
+    throw Error(
+        ErrorKind::usage, "bad-value",
+        fmt::format("scaled_gemm: sums=plain cannot be used with k={}", words.at("k")),
+        fmt::format("sums of more than {} products may not fit s32: leave sums out", kMostOfIntegers));
 }
 
 void complete_group(Settings& words) {
@@ -280,6 +315,7 @@ Problem::Problem(const Settings& words)
   if (b.shuffled) b.beside = a.format.element;
   b.format.block = block_of(b, words);
   b.format.scale = *find_type(words.at("scale_b"));
+  plain_sums = words.at("sums") == kPlain;
   if (!plain_floats(a.format, b.format)) return;
   whole_scales = words.at("group") == kWholeRow ? WholeScales::row
                  : words.at("group") == kTensor ? WholeScales::tensor
@@ -300,6 +336,7 @@ Settings complete_problem(const ParameterSpace& space, const Settings& given) {
     complete_group(words);
     complete_scale(words);
   }
+  complete_sums(words);
   complete_strides(space, words);
   return words;
 }

@@ -89,6 +89,7 @@ struct Problem {
   Activation activation = Activation::none;
   bool c_last = true;  ///< C is added after the activation
   WholeScales whole_scales = WholeScales::none;
+  bool plain_sums = false;  ///< products beside 8-bit activations are accumulated by the tensor cores alone
 
   explicit Problem(const Settings& words);
   std::uint32_t columns() const { return swiglu ? n / 2 : n; }  ///< of D
@@ -101,6 +102,8 @@ struct Problem {
   /// Whether A has no scales but one for each row, which the epilogue applies: 8 bits beside 4-bit
   /// weights.
   bool row_scales() const { return b.shuffled && a.format.element.bits == 8; }
+  /// Whether the products of a run of k are promoted: added to sums in f32.
+  bool promotes() const { return row_scales() && !plain_sums; }
   /// Whether each row of A has a scale, and whether each column of B has one, which the epilogue applies.
   ///@{
   bool scaled_rows() const { return row_scales() || scaled_columns(); }

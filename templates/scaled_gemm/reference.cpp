@@ -248,8 +248,9 @@ class Reference {
   /// below 2^-14 of the largest in its run, what e4m3 does not have is rounded.
   double error_of_runs(const Matrix::Row& a, const Matrix::Row& b) const {
     double error = 0;
-    for (std::uint64_t begin = 0; begin < p_.k; begin += kRun) {
-      const std::uint64_t end = std::min<std::uint64_t>(p_.k, begin + kRun), group = p_.b.format.block;
+    const std::uint64_t run = p_.promotes() ? kRun : p_.k;
+    for (std::uint64_t begin = 0; begin < p_.k; begin += run) {
+      const std::uint64_t end = std::min<std::uint64_t>(p_.k, begin + run), group = p_.b.format.block;
       double sum = 0, low = 0, high = 0, term = 0, largest = 0;
       int lean = 0;  // positive minus negative products
       for (std::uint64_t i = begin; i < end; ++i) {
@@ -259,7 +260,7 @@ class Reference {
         low = std::min(low, sum), high = std::max(high, sum), term = std::max(term, std::abs(product));
         largest = std::max(largest, b.scales[i / group]);
       }
-      const double steps = static_cast<double>(kRun) / kStep + 4;
+      const double steps = static_cast<double>(run) / kStep + 4;
       error += (4 * steps + std::abs(lean)) * std::max(high - low, term) * kKept;
       const bool six = p_.b.format.element.bits == 6;
       for (std::uint64_t i = begin; p_.b.format.scale == ue8m0 && i < end; ++i)

@@ -3,6 +3,7 @@
 
 #include <span>
 #include <string>
+#include <vector>
 
 #include "ptxloom/typed_template.hpp"
 #include "scaled_gemm/config.hpp"
@@ -16,9 +17,16 @@ struct Strategy {
   TypedStrategy<Problem, Config> kernels;
   /// Whether it multiplies these formats, on a target that has the instruction.
   bool (*serves)(const Problem& problem);
-  /// Its instruction, whatever the configuration: one that exists on each target that has the others.
-  std::string (*opcode)(const Problem& problem);
+  /// Whether the target has its instruction, whatever the configuration.
+  bool (*has)(const Specs& specs, const Target& target, const Problem& problem);
 };
+
+/// The instruction by its opcode: one that exists on each target that has those of other configurations.
+template <std::string (*kOpcode)(const Problem&)>
+bool has_opcode(const Specs& specs, const Target& target, const Problem& problem) {
+  const std::vector<Variant> found = specs.match(kOpcode(problem));
+  return !found.empty() && found.front().since(target);
+}
 
 /// The one to be preferred first. complete_problem() admits no problem that none serves.
 std::span<const Strategy* const> strategies();

@@ -21,12 +21,6 @@ using spaces::scaled_gemm::kSpaceJson;
 
 constexpr std::size_t kCandidates = 64;
 
-/// The target has the strategy's instruction.
-bool has(const Specs& specs, const Target& target, const Strategy& strategy, const Problem& p) {
-  const std::vector<Variant> found = specs.match(strategy.opcode(p));
-  return !found.empty() && found.front().since(target);
-}
-
 /// The first strategy that serves the problem on the target, and is the given one if there is one.
 const TypedStrategy<Problem, Config>& choose_strategy(const Specs& specs, const Target& target,
                                                       const Problem& p, const Settings& given) {
@@ -37,12 +31,12 @@ const TypedStrategy<Problem, Config>& choose_strategy(const Specs& specs, const 
     if (!one->serves(p)) continue;
     names += (names.empty() ? "strategy=" : " or strategy=") + one->kernels.name;
     if (wanted != given.end() && wanted->second != one->kernels.name) continue;
-    if (has(specs, target, *one, p)) return one->kernels;
+    if (one->has(specs, target, p)) return one->kernels;
     asked.push_back(one);
   }
   for (const TargetInfo& info : targets())
     if (std::ranges::any_of(asked,
-                            [&](const Strategy* one) { return has(specs, Target(info.name), *one, p); }))
+                            [&](const Strategy* one) { return one->has(specs, Target(info.name), p); }))
       chips += (chips.empty() ? "" : ", ") + std::string(info.name);
   if (chips.empty())
     throw Error(ErrorKind::refused, "no-configuration",

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <string>
 
+#include "scaled_gemm/largest_scales.hpp"
+
 namespace ptxloom::scaled_gemm {
 namespace {
 
@@ -81,6 +83,10 @@ WeightGroups::Scales WeightGroups::scales_of(const WeightBlock& block, int group
       .subspan(static_cast<std::size_t>(group) * registers, static_cast<std::size_t>(count) * registers);
 }
 
+void WeightGroups::begin(State& state, Reg scales, Reg thread) {
+  if (needs_largest()) state.run = bytes_->run_of_largest(largest_scales(k_, p_, scales, thread));
+}
+
 void WeightGroups::make(const WeightBlock& block, int instruction, State& state, std::span<const Reg> into) {
   if (wide_) return make_wide(block, instruction, state, into);
   if (halves_) return make_halves(block, instruction, state, into);
@@ -114,7 +120,8 @@ void WeightGroups::make_wide(const WeightBlock& block, int instruction, State& s
 
 void WeightGroups::make_bytes(const WeightBlock& block, int number, State& state, std::span<const Reg> into) {
   const int depth = number * kWordDepth, group = group_of(depth);
-  if (depth % run_ == 0) state.run = bytes_->run_of(scales_of(block, group, p_.b.groups_in(run_)));
+  if (!needs_largest() && depth % run_ == 0)
+    state.run = bytes_->run_of(scales_of(block, group, p_.b.groups_in(run_)));
   if (begins_group(depth))
     state.group = bytes_->group_of(state.run, scales_of(block, group).front(), zeros_of(block, group));
   bytes_->make(unit_of(block, number), number, state.group, into);

@@ -54,6 +54,10 @@ class WeightGroups {
     ByteDequantiser::Group group = {};
     WideDequantiser::Factors wide = {};
   };
+  /// Of plain sums of floats with ue8m0 scales, whose run is all of k: called before the first k-block.
+  bool needs_largest() const { return p_.row_scales() && p_.plain_sums && p_.b.format.scale == ue8m0; }
+  /// `scales`: global address of the row tile's (u64). `thread`: of the four warps that have the tile.
+  void begin(State& state, Reg scales, Reg thread);
   /// The four registers of an instruction's fragment. Called for each of a k-block, in order.
   void make(const WeightBlock& block, int instruction, State& state, std::span<const Reg> into);
 

@@ -4,11 +4,13 @@
 // activations of 8 bits also the kernel for bf16. Default configurations, and those of a short search if
 // there is a budget. Random data, buffers that rotate through more than L2 holds, graph replays, medians. All
 // of our results are compared with the reference at samples, those of cuBLASLt with the same.
-//   scaled_gemm_h200 [--seconds S] [--budget S] [--records FILE] [CASE ...]
+//   scaled_gemm_h200 [--seconds S] [--budget S] [--records FILE] [--set NAME=VALUE ...] [CASE ...]
 //     --seconds  no case is begun after so many (500)
 //     --budget   seconds of search for each kernel of ours (0: only defaults)
 //     --records  a JSON line for each case is appended to it, and cases that it has are only printed,
 //                unless they failed
+//     --set      a parameter of the problem of all kernels of scaled_gemm, such as sums=plain; not with
+//                --records, which know a case by its name
 //     CASE       dense:A:B:M[:NxK], swiglu:A:B:M[:NxK],
 //                masked:A:B:EXPERTS:TOKENSxTOP:NxK[:swiglu], or contiguous: with the same;
 //                A and B are formats of scaled_gemm. Without cases: those of all_scaled_cases().
@@ -42,6 +44,7 @@ constexpr std::uint64_t kDrawn = (std::uint64_t{1} << 22) + 37;  // elements, wh
 struct Options {
   double seconds = 500, budget = 0;
   std::string records;
+  Settings more;
   std::vector<ScaledCase> cases;
 };
 
@@ -61,10 +64,14 @@ Options read_options(const std::vector<std::string>& words) {
       options.budget = std::stod(value);
     else if (words[i] == "--records")
       options.records = value;
+    else if (words[i] == "--set")
+      options.more[value.substr(0, value.find('='))] = value.substr(value.find('=') + 1);
     else
       throw Error(ErrorKind::usage, "bad-usage", fmt::format("there is no option {}", words[i]));
     ++i;
   }
+  if (!options.more.empty() && !options.records.empty())
+    throw Error(ErrorKind::usage, "bad-usage", "--set and --records exclude each other");
   if (options.cases.empty()) options.cases = all_scaled_cases();
   return options;
 }
@@ -111,8 +118,10 @@ Settings sizes_of(const ScaledCase& what) {
           {"groups", what.groups}};
 }
 
-Settings scaled_problem(const ScaledCase& what, const std::string& format_a, bool swiglu) {
+Settings scaled_problem(const ScaledCase& what, const std::string& format_a, bool swiglu,
+                        const Settings& more) {
   Settings words = sizes_of(what);
+  words.insert(more.begin(), more.end());
   words["format_a"] = format_a;
   words["format_b"] = what.format_b;
   words["swiglu"] = swiglu ? "yes" : "no";
@@ -264,21 +273,22 @@ class Vendor {
   std::optional<VendorLoop> loop_;
 };
 
-void measure(const Context& ctx, const ScaledCase& what, double budget, nlohmann::json& line) {
+void measure(const Context& ctx, const ScaledCase& what, const Options& options, nlohmann::json& line) {
+  const double budget = options.budget;
   const auto scaled = [&](const Settings& words) {
     return std::make_unique<Ours>(ctx, Templates().find("scaled_gemm"), words,
                                   [&](const Settings& problem) { return scaled_task(what, problem); });
   };
   std::vector<std::unique_ptr<Ours>> ours;
   std::vector<Turn> turns;
-  ours.push_back(scaled(scaled_problem(what, what.format_a, what.swiglu)));
+  ours.push_back(scaled(scaled_problem(what, what.format_a, what.swiglu, options.more)));
   ours.back()->add(turns, "ours", budget, line);
   if (what.swiglu) {
-    ours.push_back(scaled(scaled_problem(what, what.format_a, false)));
+    ours.push_back(scaled(scaled_problem(what, what.format_a, false, options.more)));
     ours.back()->add(turns, "product", budget, line);
   }
   if (what.format_a != "bf16") {
-    ours.push_back(scaled(scaled_problem(what, "bf16", what.swiglu)));
+    ours.push_back(scaled(scaled_problem(what, "bf16", what.swiglu, options.more)));
     ours.back()->add(turns, "bf16 x B", budget, line);
   }
   Ours gemm(ctx, gemm_template(), gemm_problem(what),
@@ -314,14 +324,14 @@ std::string row_of(const nlohmann::json& line) {
   return row + "\n";
 }
 
-nlohmann::json line_of(const Context& ctx, const ScaledCase& what, double budget) {
+nlohmann::json line_of(const Context& ctx, const ScaledCase& what, const Options& options) {
   nlohmann::json line = {{"problem", what.text},
                          {"operations", what.operations()},
                          {"device", ctx.device().name},
                          {"library", library_version()}};
   const double ms = milliseconds_of([&] {
     try {
-      measure(ctx, what, budget, line);
+      measure(ctx, what, options, line);
     } catch (const Error& error) {
       line["failure"] = error.diagnostics().front().message;
     }
@@ -357,7 +367,7 @@ void run(const Options& options) {
         ++left;
         continue;
       }
-      const nlohmann::json line = line_of(ctx, one, options.budget);
+      const nlohmann::json line = line_of(ctx, one, options);
       spent += line.at("seconds").get<double>();
       known[one.text] = line;
       if (!options.records.empty()) std::ofstream(options.records, std::ios::app) << line.dump() << '\n';

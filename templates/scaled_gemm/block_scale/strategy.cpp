@@ -104,7 +104,7 @@ Strategy named(const std::string& name, bool (*serves)(const Problem&)) {
                       .demand = demand_of,
                       .emit = emit_kernel},
           .serves = serves,
-          .opcode = mma_opcode};
+          .has = has_opcode<mma_opcode>};
 }
 
 }  // namespace

@@ -14,8 +14,10 @@ constexpr int kOtherRegisters = 90;  // addresses, positions, a chunk that is co
 constexpr int kMostDepth = 128;
 constexpr std::uint32_t kFewRows = 32;
 constexpr int kWgmmaDepth = 64;
-// Instructions of a warp, counted in PTX: of a chunk, and of a k-block beside these and the products.
-constexpr double kOfChunk = 70, kOfLoop = 80;
+// Instructions of a warp for a chunk by the element's bits, counted in machine code for sm_90a by
+// tests/bench/weight_instructions.py, those on integers twice; and of a k-block beside these and the
+// products.
+constexpr double kOfChunk8 = 107, kOfChunk6 = 222, kOfChunk4 = 158, kOfLoop = 65;
 
 int estimated_registers(const Config& c) {
   const int accumulators = warp_m(c) * warp_n(c) / 32, fragments = warp_m(c) / 4 + warp_n(c) / 4;
@@ -23,12 +25,17 @@ int estimated_registers(const Config& c) {
   return kOtherRegisters + accumulators + fragments + scales;
 }
 
+double of_chunk(const Operand& operand) {
+  const int bits = operand.format.element.bits;
+  return bits == 8 ? kOfChunk8 : bits == 6 ? kOfChunk6 : kOfChunk4;
+}
+
 /// Instructions that all warps of a thread block issue for a k-block.
-double instructions(const Config& c) {
+double instructions(const Problem& p, const Config& c) {
   const double rows = warp_m(c) / 16.0, columns = warp_n(c) / 8.0;
-  const double chunks = double(c.tile_m + c.tile_n) * c.tile_k / kChunk / 32;
+  const double per_row = double(c.tile_k) / kChunk / 32;  // chunks of a warp
   return c.warps_m * c.warps_n * (c.tile_k / 16.0 * (rows * columns + rows + columns) + kOfLoop) +
-         kOfChunk * chunks;
+         per_row * (c.tile_m * of_chunk(p.a) + c.tile_n * of_chunk(p.b));
 }
 
 std::vector<Rule> limit_rules() {
@@ -79,7 +86,7 @@ tune::Demand demand_of(const Target&, const Problem& p, const Config& c) {
           .blocks = tile_grid(p, c),
           .unit = "f16",
           .operations = 2.0 * c.tile_m * c.tile_n * c.tile_k * k_blocks,
-          .instructions = instructions(c) * k_blocks,
+          .instructions = instructions(p, c) * k_blocks,
           .dram_bytes = input_bytes(p) + output_bytes(p),
           .l2_bytes = k_blocks * packed,
           .shared_traffic = k_blocks * (2 * packed + a * (1 + c.warps_n) + b * (1 + c.warps_m)),
@@ -115,8 +122,14 @@ bool serves(const Problem& p) { return !p.b.shuffled; }
 // mma.sync, but in one of wgmma.
 bool warpgroup_serves(const Problem& p) { return serves(p) && p.m > kFewRows && !p.swiglu; }
 
-std::string mma_opcode(const Problem&) { return "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32"; }
-std::string wgmma_opcode(const Problem&) { return "wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16"; }
+bool has_mma(const Specs& specs, const Target& target, const Problem&) {
+  return find_mma(specs, target).has_value();
+}
+// A target that has one of them has all.
+bool has_wgmma(const Specs& specs, const Target& target, const Problem&) {
+  constexpr int kLeastColumns = 8;
+  return find_wgmma(specs, target, kLeastColumns).has_value();
+}
 
 }  // namespace
 
@@ -128,7 +141,7 @@ const Strategy& strategy() {
                   .demand = demand_of,
                   .emit = emit_by<by_mma_sync>},
       .serves = serves,
-      .opcode = mma_opcode};
+      .has = has_mma};
   return instance;
 }
 
@@ -140,7 +153,7 @@ const Strategy& warpgroup_strategy() {
                                              .demand = warpgroup_demand,
                                              .emit = emit_by<by_wgmma>},
                                  .serves = warpgroup_serves,
-                                 .opcode = wgmma_opcode};
+                                 .has = has_wgmma};
   return instance;
 }
 

@@ -102,7 +102,7 @@ class Generator {
 
   void multiply(kit::TileCopy& copy, kit::Fragments& fragments, Weights& weights) {
     sums_ = products_.zeros();
-    if (p_.row_scales()) accumulators_ = std::exchange(sums_, f32_zeros(sums_));
+    if (p_.promotes()) accumulators_ = std::exchange(sums_, f32_zeros(sums_));
     for (int stage = 0; stage + 1 < c_.stages; ++stage) {
       copy.issue(k_.mov(u32, stage * tile_.bytes()));
       k_.cp_async_commit();
@@ -129,12 +129,13 @@ class Generator {
       }
     });
     k_.cp_async_wait();
+    if (p_.row_scales() && !p_.promotes()) scale(weights);
   }
 
   void multiply_step(const kit::Fragments::Tiles& b, Weights& weights, int step) {
     kit::Fragments::Tiles a;
     for (int i = 0; i < row_tiles_of_group(c_); ++i) a.push_back(weights.make(i, step));
-    if (!p_.row_scales()) return products_.multiply(a, b, sums_);
+    if (!p_.promotes()) return products_.multiply(a, b, sums_);
     const int steps = run_depth(p_, c_.tile_k) / instruction_depth(p_);
     products_.multiply(a, b, accumulators_, step % steps == 0);
     if (step % steps == steps - 1) promote(weights);
@@ -152,13 +153,28 @@ class Generator {
   }
 
   void promote(const Weights& weights) {
+    for_each_sum(weights, [&](Reg& sum, std::array<std::size_t, 3> at, Reg factor) {
+      scaled_gemm::promote(k_, sum, accumulators_[at[0]][at[1]][at[2]], factor);
+    });
+  }
+
+  /// Plain sums, which all products are in.
+  void scale(const Weights& weights) {
+    for_each_sum(weights, [&](Reg& sum, auto, Reg factor) {
+      const Reg scaled = k_.reg(f32);
+      scale_sum(k_, scaled, sum, factor);
+      sum = scaled;
+    });
+  }
+
+  /// f(sum, its place, the factor of its row).
+  void for_each_sum(const Weights& weights, const auto& f) {
     const std::vector<kit::AccumulatorPlace> places = kit::accumulator_places(mma_);
     for (std::size_t i = 0; i < sums_.size(); ++i)
       for (std::size_t j = 0; j < sums_[i].size(); ++j)
         for (std::size_t reg = 0; reg < places.size(); ++reg)
-          scaled_gemm::promote(
-              k_, sums_[i][j][reg], accumulators_[i][j][reg],
-              weights.factors(static_cast<int>(i))[static_cast<std::size_t>(places[reg].row / 8)]);
+          f(sums_[i][j][reg], std::array{i, j, reg},
+            weights.factors(static_cast<int>(i))[static_cast<std::size_t>(places[reg].row / 8)]);
   }
 
   void store(const kit::TileOrigin& tile, Reg group) {

@@ -23,7 +23,7 @@ int estimated_registers(const Problem& p, const Config& c) {
   const int tiles = row_tiles_of_group(c), words = p.b.words_in(c.tile_k);
   const int zeros = p.b.zero_points() ? WeightGroups::count_of(p, c.tile_k) : 0;
   const int loaded = words + WeightGroups::scale_registers(p, c.tile_k) + zeros;
-  const int accumulators = c.tile_m / 2 * (p.row_scales() ? 2 : 1);
+  const int accumulators = c.tile_m / 2 * (p.promotes() ? 2 : 1);
   return kOtherRegisters + tiles * (accumulators + 2 * loaded) + c.tile_m / 4;
 }
 
@@ -109,7 +109,7 @@ const Strategy& strategy() {
                                              .demand = demand_of,
                                              .emit = emit_kernel},
                                  .serves = serves,
-                                 .opcode = mma_opcode};
+                                 .has = has_opcode<mma_opcode>};
   return instance;
 }
 

@@ -18,6 +18,9 @@ Weights::Weights(KernelBuilder& k, const Problem& p, const Config& c, const Weig
     tiles_.push_back({.number = row_tile_of_all(k, p, in.batch, number),
                       .next = groups_.allocate(),
                       .current = groups_.allocate()});
+    const auto bytes = static_cast<std::int64_t>(layout_.groups(p.b.format.block)) * kRows;
+    if (groups_.needs_largest())
+      groups_.begin(tiles_.back().state, k.mad_wide(tiles_.back().number, bytes, in.scales), in.thread);
   }
 }
 

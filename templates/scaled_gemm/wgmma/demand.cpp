@@ -10,17 +10,17 @@
 namespace ptxloom::scaled_gemm::wgmma {
 namespace {
 
-// Instructions of a warp for a word of weights, counted in machine code; those on integers issue in every
-// other clock and count twice. A share of the loop is among them.
-constexpr double kOfBytes = 16;       // for a word of four elements, counted in PTX
-constexpr double kOfWideScales = 24;  // more, with scales in f32, by the same count
-constexpr double kOfSixBits = 28,
-                 kSixBitWords = 1.5;  // of a word, and words of an instruction; counted in PTX
-constexpr double kOfIntegers = 27, kOfMxFloats = 36, kOfNvFloats = 50;
-constexpr double kBytesOfIntegers = 21, kBytesOfFloats = 26,
-                 kRoundedBytes = 32,  // that become f16 and are rounded to e4m3
-    kBytesOfBytes = 9;                // beside 8 bits, counted in PTX
-constexpr double kDrainClocks = 100;  // of the pipeline of wgmma, a guess
+// Instructions of a warp for a word of weights, counted in machine code by
+// tests/bench/weight_instructions.py; those on integers issue in every other clock and count twice. A share
+// of the loop is added, 1 to 4 of a word of 4 bits.
+constexpr double kOfIntegers = 27, kOfMxFloats = 36, kOfNvFloats = 50, kOfSixBits = 28;
+constexpr double kOfWideIntegers = 51, kOfWideMxFloats = 68,
+                 kOfWideSixBits = 50;  // with scales in f32, or with MX scales beside f16
+constexpr double kOfInt8 = 25, kOfFloat8 = 19, kOfMxFloat8 = 24;  // words of four elements
+constexpr double kBytesOfIntegers = 21, kBytesOfFloats = 26,      // that become 8 bits
+    kBytesOfUnsigned = 31, kBytesOfSixBits = 37, kBytesOfNvFloats = 55;
+constexpr double kIntegersAreBytes = 9, kUnsignedAreBytes = 18;  // beside s8
+constexpr double kDrainClocks = 100;                             // of the pipeline of wgmma, a guess
 // Of these instructions, the part that nothing hides, for one to three warpgroups; by times of experts on an
 // H200.
 constexpr double kExposed[] = {0.4, 0.2, 0.17};
@@ -34,17 +34,27 @@ constexpr double kJoinClocks = 8000;  // each time that their number doubles bey
 constexpr double kTouchClocks = 0.9,
                  kBoxClocks = 0.1;  // for a sector that threads store; an element of a box
 
+double of_bytes(const Operand& b) {
+  if (b.format.element == s8) return kOfInt8;
+  return b.format.scale == ue8m0 ? kOfMxFloat8 : kOfFloat8;
+}
+
+/// Of weights beside e4m3.
+double of_weights_as_bytes(const Operand& b) {
+  if (b.integers()) return b.zero_points() ? kBytesOfUnsigned : kBytesOfIntegers;
+  if (b.format.element.bits == 6) return kBytesOfSixBits;
+  return b.format.scale == ue4m3 ? kBytesOfNvFloats : kBytesOfFloats;
+}
+
 double instructions_of_word(const Problem& p) {
-  if (p.a.format.element == s8) return kBytesOfBytes;
-  if (p.row_scales()) {
-    if (p.b.zero_points() || p.b.format.scale == ue4m3 || p.b.format.element.bits == 6) return kRoundedBytes;
-    return p.b.integers() ? kBytesOfIntegers : kBytesOfFloats;
-  }
-  if (p.b.bytes()) return kOfBytes;
-  const double wide = p.scales_in_f32() ? kOfWideScales : 0;
-  if (p.b.integers()) return kOfIntegers + wide;
-  if (p.b.format.element.bits == 6) return kOfSixBits + wide / kSixBitWords;
-  return (p.b.format.scale == ue8m0 ? kOfMxFloats : kOfNvFloats) + wide;
+  if (p.a.format.element == s8) return p.b.zero_points() ? kUnsignedAreBytes : kIntegersAreBytes;
+  if (p.row_scales()) return of_weights_as_bytes(p.b);
+  if (p.b.bytes()) return of_bytes(p.b);
+  const bool wide = p.scales_in_f32();
+  if (p.b.integers()) return wide ? kOfWideIntegers : kOfIntegers;
+  if (p.b.format.element.bits == 6) return wide ? kOfWideSixBits : kOfSixBits;
+  if (p.b.format.scale == ue4m3) return kOfNvFloats;
+  return wide ? kOfWideMxFloats : kOfMxFloats;
 }
 
 /// Warps times words that they make fragments of.
@@ -52,12 +62,20 @@ double words(const Problem& p, const Config& c, double k_blocks) {
   return k_blocks * row_tiles(c) * (kWarpgroupThreads / 32) * p.b.words_in(c.tile_k);
 }
 
+/// Bytes of the table of the dequantiser that a thread block's k-block looks up: a row of it for each of a
+/// thread's two rows of weights and each group.
+double looked_up(const Problem& p, const Config& c) {
+  if (ByteDequantiser::table_bytes(p) == 0) return 0;
+  constexpr double kRowBytes = 8;
+  return row_tiles(c) * double(kWarpgroupThreads) * p.b.groups_in(c.tile_k) * 2 * kRowBytes;
+}
+
 /// Instructions that promote an accumulator.
 int promotion(const Problem& p) { return p.a.format.element == s8 ? 3 : 1; }
 
 /// Those of all.
 double promotions(const Problem& p, const Config& c, double k_blocks) {
-  if (!p.row_scales()) return 0;
+  if (!p.promotes()) return 0;
   const double runs = k_blocks * c.tile_k / run_depth(p, c.tile_k);
   return runs * row_tiles(c) * (kWarpgroupThreads / 32) * c.tile_m / 2 * promotion(p);
 }
@@ -65,7 +83,7 @@ double promotions(const Problem& p, const Config& c, double k_blocks) {
 /// Clocks of a tile in which a warpgroup promotes, or waits for its last products to do so. Others multiply
 /// meanwhile.
 double drains(const Problem& p, const Config& c) {
-  if (!p.row_scales()) return 0;
+  if (!p.promotes()) return 0;
   const double runs = double(parts_of(p.k, c.tile_k)) / c.split * c.tile_k / run_depth(p, c.tile_k);
   return runs * (kDrainClocks + row_tiles_of_warpgroup(c) * c.tile_m / 2.0 * promotion(p)) / warpgroups(c);
 }
@@ -122,7 +140,7 @@ tune::Demand demand_of(const Target& target, const Problem& p, const Config& c) 
                  .instructions = words(p, c, k_blocks) * instructions_of_word(p) + promotions(p, c, k_blocks),
                  .dram_bytes = input_bytes(p) + output_bytes(p),
                  .l2_bytes = k_blocks * (all - activations + activations / c.share),
-                 .shared_traffic = k_blocks * (2 * all + (row_tiles(c) - 1) * activations),
+                 .shared_traffic = k_blocks * (2 * all + (row_tiles(c) - 1) * activations + looked_up(p, c)),
                  .steps = parts_of(parts_of(p.k, c.tile_k), c.split),
                  .in_flight = c.stages - 1,  // one is read
                  .loads = tune::Loads::bulk,

@@ -76,9 +76,13 @@ class Generator {
   void multiply(kit::TileScheduler& tiles, kit::Pipeline& pipeline) {
     k_.section("the consumer warpgroups: multiply, then store");
     const Reg group = k_.shr(warp_, 2), thread = k_.and_(thread_, kWarpgroupThreads - 1);
-    Weights weights(
-        k_, p_, c_, plan_,
-        {.stages = shared_, .table = table_, .warpgroup = group, .thread = thread, .k = in_["k"]});
+    Weights weights(k_, p_, c_, plan_,
+                    {.stages = shared_,
+                     .table = table_,
+                     .warpgroup = group,
+                     .thread = thread,
+                     .k = in_["k"],
+                     .scales = in_["scale_b"]});
     MainLoop loop(k_, p_, c_, plan_, pipeline, weights, {.stages = shared_, .lane = k_.and_(thread_, 31)});
     const Variant mma = with_a_in_registers(k_.specs(), opcode(p_, c_.tile_m));
     Store store(
@@ -88,7 +92,7 @@ class Generator {
       share(tiles, loop, store, mma);
     else
       tiles.for_each([&](const kit::TilePortion& portion) {
-        loop.run(portion.depth);
+        loop.run(portion.tile, portion.depth);
         finish(loop.accumulators(), portion.tile, store);
       });
     store.finish();
@@ -102,7 +106,7 @@ class Generator {
         k_, shape, plan_.stream->workspace, plan_.stream->reads,
         {.workspace = in_[kWorkspace], .shared = shared_, .thread = thread_, .barrier = warpgroups(c_) + 1});
     tiles.for_each([&](const kit::TilePortion& portion) {
-      loop.run(portion.depth);
+      loop.run(portion.tile, portion.depth);
       k_.if_(
           portion.stream->whole, [&] { store.run(loop.accumulators(), portion.tile); },
           [&] {

@@ -19,7 +19,7 @@ MainLoop::MainLoop(KernelBuilder& k, const Problem& p, const Config& c, const Pl
       plan_(plan),
       depth_(instruction_depth(p)),
       chunk_depth_(depth_ * chunk_steps(p, c)),
-      run_(p.row_scales() ? run_depth(p, c.tile_k) : 0),
+      run_(p.promotes() ? run_depth(p, c.tile_k) : 0),
       pipeline_(pipeline),
       weights_(weights),
       in_(in),
@@ -32,14 +32,15 @@ MainLoop::MainLoop(KernelBuilder& k, const Problem& p, const Config& c, const Pl
   for (int i = 0; i < row_tiles_of_warpgroup(c); ++i) {
     accumulators_.push_back({kit::wgmma_accumulators(k, mma_)});
     for (auto& of_parity : fragments_) of_parity.push_back(weights.allocate());
-    if (!promotes()) continue;
+    if (!p.row_scales()) continue;
     sums_.push_back({k.regs(f32, c.tile_m / 2)});
     factors_.push_back({k.reg(f32), k.reg(f32)});
   }
   if (promotes()) anew_ = k.ne(in.lane, in.lane);
 }
 
-void MainLoop::run(const kit::DepthPart& depth) {
+void MainLoop::run(const kit::TileOrigin& origin, const kit::DepthPart& depth) {
+  weights_.begin(origin);
   k_.comment("multiply: zero accumulators");
   for (const kit::Accumulators& all : {accumulators_, sums_})
     for (const auto& tile : all)
@@ -58,7 +59,7 @@ void MainLoop::run(const kit::DepthPart& depth) {
   });
   k_.comment("multiply: the last products of the tile");
   kit::wgmma_wait(k_);
-  promote();
+  promotes() ? promote() : scale_sums();
   release();
 }
 
@@ -80,10 +81,8 @@ void MainLoop::multiply_chunk(int chunk, Reg low) {
   if (begins_run(chunk)) {
     kit::wgmma_wait(k_);
     promote();
-    for (std::size_t i = 0; i < factors_.size(); ++i)
-      for (std::size_t half = 0; half < 2; ++half)
-        k_.set(factors_[i][half], weights_.factors(static_cast<int>(i))[half]);
   }
+  if (begins_run(chunk) || (!promotes() && chunk == 0)) keep_factors();
   kit::wgmma_fence(k_);
   for (int step = 0; step < chunk_depth_ / depth_; ++step) {
     const Reg b = activations_.descriptor(k_, low, 0, chunk * chunk_depth_ + step * depth_);
@@ -95,15 +94,28 @@ void MainLoop::multiply_chunk(int chunk, Reg low) {
   kit::wgmma_commit(k_);
 }
 
+void MainLoop::keep_factors() {
+  for (std::size_t i = 0; i < factors_.size(); ++i)
+    for (std::size_t half = 0; half < 2; ++half)
+      k_.set(factors_[i][half], weights_.factors(static_cast<int>(i))[half]);
+}
+
 // No wgmma is in flight. A thread has rows r and r + 8 of the product.
 void MainLoop::promote() {
-  if (!promotes()) return;
   k_.comment("multiply: promote the accumulators of the run before");
   const std::vector<kit::AccumulatorPlace> places = kit::accumulator_places(mma_);
   for (std::size_t i = 0; i < sums_.size(); ++i)
     for (std::size_t j = 0; j < places.size(); ++j)
       scaled_gemm::promote(k_, sums_[i][0][j], accumulators_[i][0][j],
                            factors_[i][static_cast<std::size_t>(places[j].row / 8)]);
+}
+
+void MainLoop::scale_sums() {
+  const std::vector<kit::AccumulatorPlace> places = kit::accumulator_places(mma_);
+  for (std::size_t i = 0; i < sums_.size(); ++i)
+    for (std::size_t j = 0; j < places.size(); ++j)
+      scale_sum(k_, sums_[i][0][j], accumulators_[i][0][j],
+                factors_[i][static_cast<std::size_t>(places[j].row / 8)]);
 }
 
 void MainLoop::release() {

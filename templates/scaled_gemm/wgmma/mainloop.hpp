@@ -11,7 +11,8 @@
 // The main loop of a consumer warpgroup: while the products of a chunk of k are in flight, the fragments of
 // the next one are made in other registers. Each warp releases a stage for itself, since its lanes have read
 // it. If accumulators are promoted, those of a run of k are added to sums once the fragments of the first
-// chunk of the next run are made.
+// chunk of the next run are made. Plain sums are accumulated over all of k, and multiplied by their factors
+// in the end.
 namespace ptxloom::scaled_gemm::wgmma {
 
 struct MainLoopInputs {
@@ -25,15 +26,18 @@ class MainLoop {
            kit::Pipeline& pipeline, Weights& weights, const MainLoopInputs& in);
 
   /// The products of a tile over a part of k, possibly of none. No wgmma is in flight when it returns.
-  void run(const kit::DepthPart& depth);
-  const kit::Accumulators& accumulators() const { return promotes() ? sums_ : accumulators_; }
+  void run(const kit::TileOrigin& origin, const kit::DepthPart& depth);
+  const kit::Accumulators& accumulators() const { return scales() ? sums_ : accumulators_; }
 
  private:
   void multiply_block(Reg depth);
   void multiply_chunk(int chunk, Reg low);
   void promote();
+  void scale_sums();
+  void keep_factors();
   void release();
   bool promotes() const { return run_ != 0; }
+  bool scales() const { return !factors_.empty(); }
   bool begins_run(int chunk) const { return promotes() && chunk * chunk_depth_ % run_ == 0; }
 
   KernelBuilder& k_;
@@ -48,7 +52,7 @@ class MainLoop {
   kit::Pipeline::Cursor cursor_;
   kit::WgmmaOperand activations_;
   kit::Accumulators accumulators_, sums_;
-  std::vector<std::array<Reg, 2>> factors_;       // of each row tile, of the run in flight
+  std::vector<std::array<Reg, 2>> factors_;       // of each row tile: of the run in flight, or of all of k
   std::vector<Weights::Fragments> fragments_[2];  // of each row tile, for even and odd chunks
   Reg add_, anew_;                                // predicates, one that holds and one that does not
   Reg releases_;                                  // predicate: this lane releases the stage before

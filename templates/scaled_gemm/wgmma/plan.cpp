@@ -32,7 +32,7 @@ int accumulators_of(const Config& c) { return row_tiles_of_warpgroup(c) * c.tile
 int registers_of(const Problem& p, const Config& c) {
   const int tiles = row_tiles_of_warpgroup(c), fragments = 2 * 4 * chunk_steps(p, c) * tiles;
   const int all =
-      p.row_scales() ? kBesidePromoted + 2 * accumulators_of(c) : kOtherRegisters + accumulators_of(c);
+      p.promotes() ? kBesidePromoted + 2 * accumulators_of(c) : kOtherRegisters + accumulators_of(c);
   const int wide = p.b.wide_scales() ? WeightGroups::scale_registers(p, c.tile_k) : 0;
   return all + fragments + tiles * (p.b.words_in(c.tile_k) + wide);
 }

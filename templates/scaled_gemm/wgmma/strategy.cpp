@@ -116,7 +116,7 @@ const Strategy& strategy() {
                                              .demand = demand_of,
                                              .emit = emit_kernel},
                                  .serves = serves,
-                                 .opcode = least_opcode};
+                                 .has = has_opcode<least_opcode>};
   return instance;
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scaled_gemm/wgmma/weights.hpp"
 
+#include "scaled_gemm/products.hpp"
+
 namespace ptxloom::scaled_gemm::wgmma {
 namespace {
 
@@ -20,6 +22,18 @@ Weights::Weights(KernelBuilder& k, const Problem& p, const Config& c, const Plan
   zeros_ = k.fma(in.warpgroup, tiles * plan.zero_bytes, plan.stage.address(k, in.stages, "zeros"));
   zeros_ = k.fma(place, kPairBytes, zeros_);
   for (int i = 0; i < tiles; ++i) tiles_.push_back({groups_.allocate()});
+}
+
+void Weights::begin(const kit::TileOrigin& tile) {
+  if (!groups_.needs_largest()) return;
+  const kit::WeightLayout layout = p_.b.weights();
+  const auto last = static_cast<std::int64_t>(layout.row_tiles()) - 1;
+  const Reg first = k_.fma(in_.warpgroup, static_cast<std::int64_t>(tiles_.size()), k_.div(tile.row, kRows));
+  for (std::size_t i = 0; i < tiles_.size(); ++i) {
+    const Reg row = row_tile_of_all(k_, p_, tile.batch, k_.min(k_.add(first, i), last));
+    const auto bytes = static_cast<std::int64_t>(layout.groups(p_.b.format.block)) * kRows;
+    groups_.begin(tiles_[i].state, k_.mad_wide(row, bytes, in_.scales), in_.thread);
+  }
 }
 
 void Weights::read(Reg stage, Reg depth) {

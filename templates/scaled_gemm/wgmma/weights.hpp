@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "ptxloom/builder.hpp"
+#include "ptxloom/kit/tile_scheduler.hpp"
 #include "scaled_gemm/weight_groups.hpp"
 #include "scaled_gemm/wgmma/plan.hpp"
 
@@ -18,6 +19,7 @@ struct WeightInputs {
   Reg warpgroup;  ///< number of the warpgroup
   Reg thread;     ///< of the warpgroup
   Reg k;          ///< of the problem
+  Reg scales;     ///< in global memory (u64)
 };
 
 class Weights {
@@ -28,6 +30,8 @@ class Weights {
   Weights(KernelBuilder& k, const Problem& problem, const Config& config, const Plan& plan,
           const WeightInputs& in);
 
+  /// Called before the first k-block of a tile.
+  void begin(const kit::TileOrigin& tile);
   /// Reads a k-block, the stage at this offset in bytes (u32), that begins at `depth` of k.
   void read(Reg stage, Reg depth);
   /// Makes the fragments of a chunk of a row tile of the warpgroup, in the order of the chunks.
