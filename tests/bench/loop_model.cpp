@@ -219,8 +219,10 @@ const sass::LoopModel* timed_loop(const sass::FunctionModel& function, const sas
   return loop == function.loops.end() ? nullptr : &*loop;
 }
 
-/// Words of the most used bank that each access of a kernel needs: of shared_conflict_8, 8.
+/// Words of the most used bank that each access of a kernel needs: of shared_conflict_8, 8. The lanes of
+/// gather_vectors are two vectors apart.
 int conflicts_of(std::string_view name) {
+  if (name == "gather_vectors") return 2;
   const std::size_t at = name.find("conflict_");
   return at == name.npos ? 1 : std::stoi(std::string(name.substr(at + 9)));
 }
