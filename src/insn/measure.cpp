@@ -20,7 +20,8 @@ Latency described(const BuiltPair& pair) {
           .sass = pair.proof.opcodes(),
           .bridge = pair.proof.bridge(),
           .state = std::string(to_string(pair.proof.state)),
-          .guarded = pair.shape.guarded};
+          .guarded = pair.shape.guarded,
+          .spread = 0};
 }
 
 int most_warps(const DeviceInfo& device, const Row& row, const Proof& proof) {
@@ -38,7 +39,7 @@ void measure_throughput(const Device& device, const Row& row, Pair& pair, const 
     const double cycles = pair.cycles({.blocks = blocks, .warps = warps / blocks_per_sm}, warps);
     if (cycles <= 0) continue;
     const double work = static_cast<double>(warps) / row.rule->warps * built.shape.streams;
-    into.throughputs.push_back({.warps = warps, .per_cycle = work / cycles});
+    into.throughputs.push_back({.warps = warps, .per_cycle = work / cycles, .spread = pair.spread()});
     if (pair.clock_mhz() > 0) into.clock_mhz = pair.clock_mhz();
   }
 }
@@ -79,6 +80,7 @@ Measured measure(Device& device, const Row& row, const BuiltRow& built, Data dat
     } else {
       made.latencies.push_back(described(one));
       made.latencies.back().cycles = pair.cycles({.blocks = cluster, .warps = row.rule->warps}, 0);
+      made.latencies.back().spread = pair.spread();
     }
   }
   return made;

@@ -16,11 +16,13 @@ struct Latency {
   std::string bridge;  ///< opcodes between result and operand, whose latency is in `cycles`
   std::string state;   ///< as Proof::State
   bool guarded = false;
+  double spread = 0;  ///< of the repeats, as a part of `cycles`
 };
 
 struct Throughput {
   int warps = 0;         ///< of an SM
   double per_cycle = 0;  ///< instructions of a warp, a cycle and SM
+  double spread = 0;     ///< of the repeats, as a part of it
 };
 
 struct Measured {

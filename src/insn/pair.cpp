@@ -2,12 +2,14 @@
 #include "insn/pair.hpp"
 
 #include <algorithm>
-#include <array>
+#include <cmath>
+#include <vector>
 
 namespace ptxloom::insn {
 namespace {
 
-constexpr std::size_t kRepeats = 3;
+constexpr std::size_t kRepeats = 3, kMostRepeats = 9;
+constexpr double kSteady = 0.005;  // of the figure: more repeats are made until those in the middle agree so
 constexpr double kCyclesOfOne = 40000,
                  kCyclesOfMany = 300000;  // of the longer loop, in one thread block and in many
 constexpr int kTrialRounds = 4, kFewestRounds = 8, kMostRounds = 4096;
@@ -24,6 +26,14 @@ KernelSignature signature(const std::string& name) {
 
 }  // namespace
 
+double spread_of(std::vector<double> values) {
+  if (values.size() < kRepeats) return 0;
+  std::ranges::sort(values);
+  const std::size_t middle = values.size() / 2;
+  if (values[middle] == 0) return 0;
+  return std::abs((values[middle + 1] - values[middle - 1]) / values[middle]);
+}
+
 Pair::Pair(const Device& device, const DeviceModule& module, const PairNames& names)
     : device_(device),
       few_(module.function(signature(names.few))),
@@ -39,16 +49,18 @@ double Pair::cycles(LaunchShape shape, int warps_per_sm) {
   const double wanted = shape.blocks > 1 ? kCyclesOfMany : kCyclesOfOne;
   shape.rounds =
       std::clamp(static_cast<int>(wanted / trial * kTrialRounds), fewest, std::max(fewest, kMostRounds));
-  std::array<double, kRepeats> more{}, nanoseconds{};
-  for (std::size_t i = 0; i < kRepeats; ++i) {
+  std::vector<double> more, nanoseconds;
+  while (more.size() < kRepeats ||
+         (more.size() < kMostRepeats && (more.size() % 2 == 0 || spread_of(more) > kSteady))) {
     const Clocks few = device_.run(few_, shape, warps_per_sm), many = device_.run(many_, shape, warps_per_sm);
     if (few.cycles <= 0 || many.cycles <= 0) return 0;
-    more[i] = many.cycles - few.cycles;
-    nanoseconds[i] = many.nanoseconds - few.nanoseconds;
+    more.push_back(many.cycles - few.cycles);
+    nanoseconds.push_back(many.nanoseconds - few.nanoseconds);
   }
+  spread_ = spread_of(more);
   std::ranges::sort(more);
   std::ranges::sort(nanoseconds);
-  const double cycles = more[kRepeats / 2], time = nanoseconds[kRepeats / 2];
+  const double cycles = more[more.size() / 2], time = nanoseconds[nanoseconds.size() / 2];
   if (time > kLongEnough) clock_mhz_ = 1000 * cycles / time;
   return cycles / shape.rounds / copies_;
 }

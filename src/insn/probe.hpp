@@ -41,6 +41,7 @@ std::string probe_text(const Probe& probe, const Target& target);
 
 struct ProbeResult {
   double cycles = 0;  ///< of a step
+  double spread = 0;  ///< of the repeats, as a part of it
   double clock_mhz = 0;
   std::string note;  ///< why there is none
 };

@@ -68,6 +68,7 @@ ProbeResult measure(Device& device, const Probe& probe, std::span<const std::byt
   }
   ProbeResult result;
   result.cycles = pair.cycles(shape, 0);
+  result.spread = pair.spread();
   result.clock_mhz = pair.clock_mhz();
   return result;
 }

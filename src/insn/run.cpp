@@ -223,7 +223,8 @@ class Session {
         const ProbeResult found = measure(device, probe, cubin);
         Measured made = what;
         made.note = found.note;
-        made.latencies.push_back({.from = "step", .cycles = found.cycles, .state = "one"});
+        made.latencies.push_back(
+            {.from = "step", .cycles = found.cycles, .state = "one", .spread = found.spread});
         made.clock_mhz = found.clock_mhz;
         return made;
       });

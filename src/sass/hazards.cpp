@@ -12,40 +12,6 @@ namespace {
 constexpr unsigned kAllScoreboards = (1U << kScoreboards) - 1;
 constexpr int kMostElapsed = 255;
 
-auto key(const Pending& one) { return std::tuple(one.id, one.step, one.operand); }
-auto key(const Recent& one) { return std::tuple(one.use.id, one.step, one.use.operand, one.use.index); }
-
-/// Unites two sorted lists; `merge` changes an element by one with the same key, and says whether it did.
-template <typename T, typename Merge>
-bool unite_lists(std::vector<T>& to, const std::vector<T>& from, const Merge& merge) {
-  bool changed = false;
-  for (const T& other : from) {
-    const auto at = std::ranges::lower_bound(to, key(other), {}, [](const T& one) { return key(one); });
-    if (at == to.end() || key(*at) != key(other)) {
-      to.insert(at, other);
-      changed = true;
-    } else {
-      changed |= merge(*at, other);
-    }
-  }
-  return changed;
-}
-
-template <typename T>
-void sort_list(std::vector<T>& list) {
-  const auto by_key = [](const T& one) { return key(one); };
-  std::ranges::sort(list, {}, by_key);
-  const auto rest = std::ranges::unique(list, {}, by_key);
-  list.erase(rest.begin(), rest.end());
-}
-
-template <typename T>
-bool lower(T& value, T other) {
-  if (other >= value) return false;
-  value = other;
-  return true;
-}
-
 unsigned bit(std::optional<unsigned> scoreboard) {
   return scoreboard && *scoreboard < kScoreboards ? 1U << *scoreboard : 0;
 }
@@ -54,12 +20,6 @@ unsigned bit(std::optional<unsigned> scoreboard) {
 /// the warp longer than any result takes.
 int cycles_of(const ControlCode& control) {
   return control.stall == 0 ? kMostElapsed : static_cast<int>(control.stall);
-}
-
-/// "P0" and "!P0": at most one of the two instructions is executed.
-bool exclude_each_other(std::string_view a, std::string_view b) {
-  if (a.empty() || b.empty()) return false;
-  return (a.front() == '!' && a.substr(1) == b) || (b.front() == '!' && b.substr(1) == a);
 }
 
 /// One pass over instructions, from a state.
@@ -71,10 +31,7 @@ class Walker {
   void step(State& state, std::size_t index) const {
     const HazardStep& step = steps_[index];
     wait(state, index);
-    for (const RegisterUse& use : step.uses.reads) check_read(state, index, use);
-    for (const RegisterUse& use : step.uses.writes) check_write(state, index, use);
-    if (step.text.guard.empty()) forget(state, step.uses.writes);
-    issue(state, index);
+    if (!is_never(step.text.guard)) execute(state, index);
     if (!step.uses.drains.empty())
       std::erase_if(state.pending, [&](const Pending& one) {
         return one.operand && steps_[one.step].uses.queue == step.uses.drains;
@@ -86,6 +43,18 @@ class Walker {
   }
 
  private:
+  void execute(State& state, std::size_t index) const {
+    const HazardStep& step = steps_[index];
+    const PredicateFacts guard = facts_of_guard(step.text.guard);
+    for (const RegisterUse& use : step.uses.reads) check_read(state, index, use);
+    for (const RegisterUse& use : step.uses.writes) check_write(state, index, use);
+    forget(state, guard, step.uses.writes);
+    issue(state, index);
+    const PredicateSet written =
+        step.uses.type.empty() ? named_predicates(step.text) : written_predicates(step.uses.writes);
+    if (written != 0) state.write_predicates(guard, written, step.uses.clears);
+  }
+
   void wait(State& state, std::size_t index) const {
     const HazardStep& step = steps_[index];
     unsigned waits = step.control.wait;
@@ -109,13 +78,12 @@ class Walker {
   void check_read(const State& state, std::size_t index, const RegisterUse& use) const {
     if (watch_ == nullptr) return;
     for (const Pending& one : state.pending)
-      if (one.id == use.id && !one.operand && both(one.step, index))
-        tell(Hazard::Kind::read_result, index, one);
+      if (one.id == use.id && !one.operand && both(one, index)) tell(Hazard::Kind::read_result, index, one);
     for (const Recent& one : state.recent) {
-      if (one.use.id != use.id || !both(one.step, index)) continue;
+      if (one.use.id != use.id || !both(one, index)) continue;
       const Access writer{steps_[one.step].uses.type, one.use}, reader{steps_[index].uses.type, use};
       const std::optional<int> need = latencies_.cycles(writer, reader);
-      if (watch_->distance) watch_->distance(writer, reader, one.elapsed, need);
+      if (watch_->distance) watch_->distance({one.step, index, writer, reader, one.elapsed, need});
       if (need && one.elapsed < *need)
         watch_->hazard({.kind = Hazard::Kind::short_stall,
                         .step = index,
@@ -129,7 +97,7 @@ class Walker {
   void check_write(const State& state, std::size_t index, const RegisterUse& use) const {
     if (watch_ == nullptr) return;
     for (const Pending& one : state.pending)
-      if (one.id == use.id && both(one.step, index) && !in_order(one, steps_[index].uses))
+      if (one.id == use.id && both(one, index) && !in_order(one, steps_[index].uses))
         tell(one.operand ? Hazard::Kind::overwrite_operand : Hazard::Kind::overwrite_result, index, one);
   }
 
@@ -138,16 +106,16 @@ class Walker {
     watch_->hazard({.kind = kind, .step = index, .producer = one.step, .id = one.id, .any_of = one.any_of});
   }
 
-  bool both(std::size_t a, std::size_t b) const {
-    return !exclude_each_other(steps_[a].text.guard, steps_[b].text.guard);
+  /// Whether the instruction is executed where the other is in flight.
+  bool both(const auto& in_flight, std::size_t index) const {
+    return !facts_of_guard(steps_[index].text.guard).contradicts(in_flight.when);
   }
 
-  static void forget(State& state, const std::vector<RegisterUse>& writes) {
+  static void forget(State& state, const PredicateFacts& guard, const std::vector<RegisterUse>& writes) {
     const auto is_written = [&](RegisterId id) {
       return std::ranges::find(writes, id, &RegisterUse::id) != writes.end();
     };
-    std::erase_if(state.pending, [&](const Pending& one) { return is_written(one.id); });
-    std::erase_if(state.recent, [&](const Recent& one) { return is_written(one.use.id); });
+    state.drop(guard, [&](const auto& one) { return is_written(one.reg()); });
   }
 
   /// Adds what the instruction sets and writes.
@@ -159,23 +127,39 @@ class Walker {
     state.set = static_cast<std::uint8_t>(state.set | write | read);
     cover_earlier(state, step.uses, write, read);
     const auto number = static_cast<std::uint32_t>(index);
-    std::erase_if(state.pending, [&](const Pending& one) { return one.step == number; });
-    std::erase_if(state.recent, [&](const Recent& one) { return one.step == number; });
+    const PredicateFacts guard = facts_of_guard(step.text.guard);
+    state.drop(guard, [&](const auto& one) { return one.step == number; });
+    for (const PathCase& path : state.cases)
+      if (!path.when.contradicts(guard)) add_in_flight(state, number, path.when.with(guard));
+  }
+
+  /// What the instruction leaves in flight on the paths where these facts hold.
+  void add_in_flight(State& state, std::uint32_t number, const PredicateFacts& facts) const {
+    const HazardStep& step = steps_[number];
+    const unsigned write = bit(step.control.write), read = bit(step.control.read);
     for (const RegisterUse& use : step.uses.writes) {
       const bool fixed = write == 0 && is_fixed(step.uses, use);
       if (fixed) {
-        state.recent.push_back({use, number, 0});
+        state.recent.push_back({.use = use, .step = number, .when = facts_for(use.id, facts)});
       } else if (step.uses.results != Results::other) {
         // A predicate is there when the operands have been read: ATOM's tells whether the address is global.
         const unsigned tells = file_of(use.id) == RegisterFile::predicate ? write | read : write;
-        state.pending.push_back({use.id, number, false, static_cast<std::uint8_t>(tells), 0, tells == 0});
+        state.pending.push_back({.id = use.id,
+                                 .step = number,
+                                 .when = facts_for(use.id, facts),
+                                 .any_of = static_cast<std::uint8_t>(tells),
+                                 .in_order = tells == 0});
       }
     }
     if (read == 0 && !reads_late(step.uses)) return;
     for (const RegisterUse& use : step.uses.reads)
       if (is_read_late(step.uses, use.id))
-        state.pending.push_back(
-            {use.id, number, true, static_cast<std::uint8_t>(write | read), 0, read == 0});
+        state.pending.push_back({.id = use.id,
+                                 .step = number,
+                                 .operand = true,
+                                 .when = facts_for(use.id, facts),
+                                 .any_of = static_cast<std::uint8_t>(write | read),
+                                 .in_order = read == 0});
   }
 
   bool is_fixed(const Uses& uses, const RegisterUse& result) const {
@@ -225,6 +209,16 @@ class Walker {
   const Watch* watch_;
 };
 
+/// What holds after the last instruction of a block, if execution goes on with the next one, or elsewhere.
+PredicateFacts facts_of_edge(const HazardStep& last, bool next) {
+  const PredicateFacts guard = facts_of_guard(last.text.guard);
+  if (last.uses.flow == Flow::end) return next ? guard.opposite() : guard;
+  if (last.uses.flow != Flow::branch) return {};
+  // `BRA P1, L` is not taken either if P1 is false.
+  if (next) return last.text.operands.size() > 1 ? PredicateFacts{} : guard.opposite();
+  return guard;
+}
+
 std::vector<CodeBlock> blocks_of_steps(const std::vector<HazardStep>& steps, bool kernel) {
   std::vector<FlowStep> flow;
   for (const HazardStep& step : steps) flow.push_back({&step.text, &step.uses, step.label});
@@ -248,20 +242,6 @@ std::optional<Drain> drain_of(const InstructionText& text) {
   return drain;
 }
 
-bool State::unite(const State& other) {
-  const bool pending_changed = unite_lists(pending, other.pending, [](Pending& to, const Pending& from) {
-    // Only what covers it on both paths does.
-    const auto both = static_cast<std::uint8_t>(to.any_of & from.any_of);
-    return static_cast<int>(lower(to.later, from.later)) + static_cast<int>(lower(to.any_of, both)) > 0;
-  });
-  const bool recent_changed = unite_lists(
-      recent, other.recent, [](Recent& to, const Recent& from) { return lower(to.elapsed, from.elapsed); });
-  const auto united = static_cast<std::uint8_t>(set | other.set);
-  const bool set_changed = united != set;
-  set = united;
-  return pending_changed || recent_changed || set_changed;
-}
-
 std::vector<HazardStep> steps_of(const ListedFunction& function, const OperandTable& operands, int chip) {
   std::vector<HazardStep> steps;
   for (const ListedInstruction& one : function.instructions) {
@@ -279,32 +259,37 @@ void follow(const std::vector<HazardStep>& steps, bool kernel, const LatencyTabl
   const std::vector<CodeBlock> blocks = blocks_of_steps(steps, kernel);
   std::vector<State> entry(blocks.size());
   std::deque<std::size_t> work;
-  std::vector<bool> queued(blocks.size(), true);
+  std::vector<bool> queued(blocks.size());
   for (std::size_t i = 0; i < blocks.size(); ++i) {
+    if (!blocks[i].entered && i > 0) continue;
+    entry[i] = State::begin();
     if (blocks[i].entered) entry[i].set = kAllScoreboards;
+    queued[i] = true;
     work.push_back(i);
   }
-  const auto run = [&](std::size_t block, const Walker& walker) {
-    State state = entry[block];
-    for (std::size_t i = blocks[block].begin; i < blocks[block].end; ++i) walker.step(state, i);
-    sort_list(state.pending);
-    sort_list(state.recent);
+  const auto run = [&](State state, const CodeBlock& block, const Walker& walker) {
+    for (std::size_t i = block.begin; i < block.end; ++i) walker.step(state, i);
+    state.tidy();
     return state;
   };
   const Walker silent(steps, latencies, nullptr);
   while (!work.empty()) {
-    const std::size_t block = work.front();
+    const std::size_t at = work.front();
     work.pop_front();
-    queued[block] = false;
-    const State leaving = run(block, silent);
-    for (const std::size_t next : blocks[block].next) {
-      if (!entry[next].unite(leaving) || queued[next]) continue;
+    queued[at] = false;
+    const State leaving = run(entry[at], blocks[at], silent);
+    for (std::size_t edge = 0; edge < blocks[at].next.size(); ++edge) {
+      const std::size_t next = blocks[at].next[edge];
+      State going = leaving;
+      going.assume(facts_of_edge(steps[blocks[at].end - 1], edge == 0 && next == at + 1));
+      if (!going.reached || !entry[next].unite(going) || queued[next]) continue;
       queued[next] = true;
       work.push_back(next);
     }
   }
   const Walker loud(steps, latencies, &watch);
-  for (std::size_t block = 0; block < blocks.size(); ++block) run(block, loud);
+  for (std::size_t i = 0; i < blocks.size(); ++i)
+    run(entry[i].reached ? entry[i] : State::begin(), blocks[i], loud);
 }
 
 }  // namespace ptxloom::sass

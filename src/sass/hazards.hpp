@@ -9,13 +9,13 @@
 
 #include "sass/control_code.hpp"
 #include "sass/flow.hpp"
+#include "sass/hazard_state.hpp"
 #include "sass/latencies.hpp"
 #include "sass/listing.hpp"
 
-// What is in flight between instructions. A State holds, for one place in the code, which registers wait for
-// what on any path that leads there: results and operands behind scoreboards, and results of fixed latency
-// with the least number of cycles since their instruction. Paths that meet are united, and loops are followed
-// until nothing changes.
+// What is in flight between instructions: results and operands behind scoreboards, and results of fixed
+// latency with the least number of cycles since their instruction. Each block of the code is followed from
+// the states that lead to it, and loops until nothing changes.
 namespace ptxloom::sass {
 
 struct HazardStep {
@@ -23,33 +23,6 @@ struct HazardStep {
   Uses uses;
   ControlCode control;
   std::string_view label;
-};
-
-/// A register that must not be used before one of some scoreboards is waited for.
-struct Pending {
-  RegisterId id = 0;
-  std::uint32_t step = 0;   ///< the instruction
-  bool operand = false;     ///< it still reads the register; else it will write it
-  std::uint8_t any_of = 0;  ///< scoreboards; 0: none tells it
-  std::uint8_t later = 0;   ///< instructions that set the same scoreboard after it
-  /// It set none itself: it is done when a later one of its order or queue is.
-  bool in_order = false;
-};
-
-/// A result of fixed latency that was written lately.
-struct Recent {
-  RegisterUse use;
-  std::uint32_t step = 0;
-  std::uint8_t elapsed = 0;  ///< cycles since that instruction was issued, at least
-};
-
-struct State {
-  std::vector<Pending> pending;
-  std::vector<Recent> recent;
-  std::uint8_t set = 0;  ///< scoreboards that may be set
-
-  /// Adds another path's. Whether this changed anything.
-  bool unite(const State& other);
 };
 
 /// Two instructions that stand too close, or without a wait.
@@ -67,13 +40,21 @@ struct Hazard {
   int have = 0, need = 0;
 };
 
+/// From an instruction to one that reads its result.
+struct Distance {
+  std::size_t writing = 0, reading = 0;  ///< steps
+  Access writer, reader;
+  int have = 0;             ///< cycles between, at least
+  std::optional<int> need;  ///< that the table demands
+};
+
 /// What a Walker tells of an instruction, in the final pass.
 struct Watch {
   std::function<void(const Hazard&)> hazard;
   /// Scoreboards that are waited for and cannot be set.
   std::function<void(std::size_t step, unsigned scoreboards)> idle_wait;
-  /// A fixed-latency result is read: writer, reader, cycles between, cycles that the table demands.
-  std::function<void(const Access& writer, const Access& reader, int have, std::optional<int> need)> distance;
+  /// A result of fixed latency is read.
+  std::function<void(const Distance&)> distance;
 };
 
 /// "DEPBAR.LE SB0, 0x1, {4,3}": the scoreboard, how many may remain, and others that must be empty.

@@ -342,8 +342,17 @@ class Simulation {
       std::erase_if(result_.events, [](const IssueEvent& one) { return one.warp != 0; });
   }
 
+  /// What still waits for a unit belongs to the time: else a queue that grows would hide some of the work.
+  double end_of_work() const {
+    double end = end_;
+    for (const Unit& one : shared_) end = std::max(end, one.free);
+    for (const Scheduler& scheduler : schedulers_)
+      for (const Unit& one : scheduler.units) end = std::max(end, one.free);
+    return end;
+  }
+
   void finish() {
-    result_.cycles = end_;
+    result_.cycles = end_of_work();
     cut_events();
     const double warp_iterations = static_cast<double>(iterations_) * static_cast<double>(warps_.size());
     for (double& one : result_.stalls) one /= warp_iterations;

@@ -100,6 +100,21 @@ LintFinding idle_reuse_finding(const IdleReuse& idle, const ListedFunction& func
           register_name(idle.kept), idle.slot, next.text, next.offset)};
 }
 
+LintFinding long_stall_finding(const LongStall& found, const ListedFunction& function) {
+  const ListedInstruction& one = function.instructions[found.step];
+  return {.severity = LintSeverity::note,
+          .code = "long-stall",
+          .offset = one.offset,
+          .text = one.text,
+          .reg = {},
+          .producer = {},
+          .have = found.stall,
+          .need = found.need,
+          .message =
+              fmt::format("it stalls the warp for {} cycles, of which {} would do for all that read results",
+                          found.stall, found.need)};
+}
+
 class Linter {
  public:
   Linter(int chip, bool notes) : chip_(chip), notes_(notes), latencies_(chip) {}
@@ -110,6 +125,8 @@ class Linter {
     linted.instructions = static_cast<int>(steps.size());
     linted.unknown = static_cast<int>(
         std::ranges::count_if(steps, [](const HazardStep& step) { return step.uses.type.empty(); }));
+    std::vector<Distance> distances;
+    const auto keep_distance = [&](const Distance& one) { distances.push_back(one); };
     const Watch watch{
         .hazard = [&](const Hazard& hazard) { add_once(linted.findings, finding_of(hazard, function)); },
         .idle_wait =
@@ -117,16 +134,22 @@ class Linter {
               if (notes_)
                 add_once(linted.findings, idle_wait(steps[step], function.instructions[step], mask));
             },
-        .distance = {}};
+        .distance = notes_ ? std::function<void(const Distance&)>(keep_distance) : nullptr};
     follow(steps, function.facts.kernel, latencies_, watch);
-    if (notes_)
-      for (const IdleReuse& idle : idle_reuse(steps))
-        linted.findings.push_back(idle_reuse_finding(idle, function));
+    if (notes_) add_notes(linted, function, steps, distances);
     std::ranges::stable_sort(linted.findings, {}, &LintFinding::offset);
     return linted;
   }
 
  private:
+  void add_notes(LintedFunction& linted, const ListedFunction& function, const std::vector<HazardStep>& steps,
+                 const std::vector<Distance>& distances) const {
+    for (const IdleReuse& idle : idle_reuse(steps))
+      linted.findings.push_back(idle_reuse_finding(idle, function));
+    for (const LongStall& found : long_stalls(steps, distances, latencies_.longest()))
+      linted.findings.push_back(long_stall_finding(found, function));
+  }
+
   int chip_;
   bool notes_;
   OperandTable operands_;

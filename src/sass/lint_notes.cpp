@@ -43,7 +43,76 @@ std::optional<std::size_t> dropped_at(const std::vector<HazardStep>& steps, std:
   return std::nullopt;
 }
 
+/// Stalls that are this much longer are told. Shorter ones may keep a unit from being asked too early, or an
+/// order of writes, which are not followed.
+constexpr int kLongStall = 8;
+
+/// First steps of runs of instructions that are executed one after the other.
+std::vector<std::size_t> lines_of(const std::vector<HazardStep>& steps) {
+  std::vector<std::size_t> lines;
+  for (std::size_t i = 0; i < steps.size(); ++i)
+    if (i == 0 || !steps[i].label.empty() || leaves_line(steps[i - 1])) lines.push_back(i);
+  return lines;
+}
+
+/// By how many cycles each stall count may be shorter, as far as readers of results go.
+class Slack {
+ public:
+  explicit Slack(const std::vector<HazardStep>& steps)
+      : lines_(lines_of(steps)), slack_(steps.size(), kNoLimit) {}
+
+  void limit(const Distance& one) {
+    const int spare = one.need ? one.have - *one.need : 0;
+    const std::size_t end = end_of(one.writing);
+    if (one.writing < one.reading && one.reading < end) return limit(one.writing, one.reading, spare);
+    limit(one.writing, end, spare);
+    limit(begin_of(one.reading), one.reading, spare);
+  }
+  int of(std::size_t step) const { return slack_[step]; }
+  /// First step of the line of a step, and of the next one.
+  std::size_t begin_of(std::size_t step) const { return *std::prev(std::ranges::upper_bound(lines_, step)); }
+  std::size_t end_of(std::size_t step) const {
+    const auto next = std::ranges::upper_bound(lines_, step);
+    return next == lines_.end() ? slack_.size() : *next;
+  }
+
+ private:
+  static constexpr int kNoLimit = 255;
+
+  void limit(std::size_t begin, std::size_t end, int spare) {
+    for (std::size_t i = begin; i < end; ++i) slack_[i] = std::min(slack_[i], spare);
+  }
+
+  std::vector<std::size_t> lines_;
+  std::vector<int> slack_;
+};
+
+/// Its stall count keeps nothing but readers of results away: it is no branch or barrier, and has no
+/// scoreboard.
+bool stalls_for_results(const HazardStep& step) {
+  return step.uses.results == Results::fixed && step.uses.type != "branch" && step.uses.flow == Flow::next &&
+         !step.control.write && !step.control.read;
+}
+
 }  // namespace
+
+std::vector<LongStall> long_stalls(const std::vector<HazardStep>& steps,
+                                   const std::vector<Distance>& distances, int longest) {
+  Slack slack(steps);
+  for (const Distance& one : distances) slack.limit(one);
+  std::vector<LongStall> found;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    const int stall = static_cast<int>(steps[i].control.stall);
+    const int less = std::min(slack.of(i), stall - 1);
+    if (less < kLongStall || !stalls_for_results(steps[i])) continue;
+    // A result may be on its way through all of a short line, to a reader behind it.
+    int line = 0;
+    for (std::size_t k = slack.begin_of(i); k < slack.end_of(i); ++k)
+      line += static_cast<int>(steps[k].control.stall);
+    if (line - less > longest) found.push_back({i, stall, stall - less});
+  }
+  return found;
+}
 
 std::vector<IdleReuse> idle_reuse(const std::vector<HazardStep>& steps) {
   std::vector<IdleReuse> idle;

@@ -18,4 +18,14 @@ struct IdleReuse {
 
 std::vector<IdleReuse> idle_reuse(const std::vector<HazardStep>& steps);
 
+/// A stall count that no reader of a result needs.
+struct LongStall {
+  std::size_t step = 0;
+  int stall = 0, need = 0;  ///< cycles; `need` is what would do
+};
+
+/// `distances`: all from results to their readers, on the shortest paths.
+std::vector<LongStall> long_stalls(const std::vector<HazardStep>& steps,
+                                   const std::vector<Distance>& distances, int longest);
+
 }  // namespace ptxloom::sass

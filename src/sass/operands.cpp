@@ -201,6 +201,8 @@ OperandTable::OperandTable() {
   read_rows(data.at("drains"), [&](const std::vector<std::string>& cells) {
     drains_[cells.at(0)].emplace_back(cells.at(1), cells.at(2) == "-" ? "" : cells.at(2));
   });
+  read_rows(data.at("clears"),
+            [&](const std::vector<std::string>& cells) { clears_[cells.at(0)] = cells.at(1); });
   read_rows(data.at("flow"),
             [&](const std::vector<std::string>& cells) { flows_[cells.at(0)] = named(kFlows, cells.at(1)); });
 }
@@ -243,6 +245,8 @@ Uses OperandTable::uses_of(const InstructionText& text, int chip) const {
     const auto row = std::ranges::find_if(rows->second, [&](const auto& one) { return text.has(one.first); });
     if (row != rows->second.end()) uses.drains = row->second;
   }
+  if (const auto row = clears_.find(text.opcode); row != clears_.end())
+    uses.clears = std::ranges::find(text.operands, row->second) != text.operands.end();
   auto at = text.operands.begin();
   const auto written = [&](int most, bool also_all) {
     for (int i = 0; i < most && at != text.operands.end(); ++i, ++at) {

@@ -52,6 +52,7 @@ struct Uses {
   std::string_view queue;
   bool late_uniform = false;  ///< it reads uniform registers late too
   std::string_view drains;    ///< the queue that is empty when the next instruction is issued
+  bool clears = false;        ///< the predicates that it writes become false
   Flow flow = Flow::next;
   std::vector<RegisterUse> reads, writes;
 };
@@ -87,6 +88,7 @@ class OperandTable {
   std::map<std::string, std::vector<Width>, std::less<>> widths_;
   std::map<std::string, std::vector<std::pair<std::string, int>>, std::less<>> suffixes_;
   std::map<std::string, std::vector<std::pair<std::string, std::string>>, std::less<>> drains_;
+  std::map<std::string, std::string, std::less<>> clears_;
   std::map<std::string, Flow, std::less<>> flows_;
 };
 

@@ -5,10 +5,13 @@
 #include <chrono>
 #include <cstddef>
 #include <ctime>
+#include <fstream>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "ptxloom/error.hpp"
 #include "ptxloom/gemm.hpp"
 #include "ptxloom/ptx.hpp"
 
@@ -31,6 +34,24 @@ inline double cpu_milliseconds_of(const auto& work) {
 inline double median(std::vector<double> values) {
   std::ranges::sort(values);
   return values.at(values.size() / 2);
+}
+
+/// Calls `use` with each line of a file of JSON objects. Empty lines are passed over.
+inline void read_lines(const std::string& file, const auto& use) {
+  std::ifstream in(file);
+  if (!in) throw Error(ErrorKind::usage, "unreadable-file", "cannot read " + file, "");
+  int number = 0;
+  for (std::string text; std::getline(in, text);) {
+    ++number;
+    if (text.find_first_not_of(" \t\r") == std::string::npos) continue;
+    try {
+      use(nlohmann::json::parse(text));
+    } catch (const nlohmann::json::exception& error) {
+      throw Error(ErrorKind::usage, "bad-record",
+                  file + ", line " + std::to_string(number) + " is not a measurement: " + error.what(),
+                  "each line holds one JSON object, as `measure` writes it");
+    }
+  }
 }
 
 struct LargestKernel {

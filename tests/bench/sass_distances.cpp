@@ -52,10 +52,10 @@ void measure(const Listing& listing, int chip, Distances& distances) {
     const Watch watch{.hazard = [](const Hazard&) {},
                       .idle_wait = [](std::size_t, unsigned) {},
                       .distance =
-                          [&](const Access& writer, const Access& reader, int have, std::optional<int> need) {
-                            const std::string kind(1, "RUPQ"[static_cast<int>(file_of(writer.use.id))]);
-                            add(distances, fmt::format("{} {} {}", kind, part(writer), part(reader)), have,
-                                need);
+                          [&](const Distance& one) {
+                            const std::string kind(1, "RUPQ"[static_cast<int>(file_of(one.writer.use.id))]);
+                            add(distances, fmt::format("{} {} {}", kind, part(one.writer), part(one.reader)),
+                                one.have, one.need);
                           }};
     follow(steps_of(function, operands, chip), function.facts.kernel, latencies, watch);
   }

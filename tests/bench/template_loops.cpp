@@ -180,23 +180,29 @@ double predict(const Case& one, const Linker& linker, std::string& bound) {
 
 int score(const std::string& file) {
   const Linker linker{Libraries()};
-  std::ifstream in(file);
   const std::vector<Case> all = cases();
   double sum = 0, worst = 0;
   std::size_t count = 0;
   fmt::print("{:36} {:>10} {:>10} {:>8}  {}\n", "kernel", "predicted", "measured", "error", "bound");
-  for (std::string text; std::getline(in, text) && count < all.size(); ++count) {
+  bench::read_lines(file, [&](const nlohmann::json& line) {
+    const double measured = line.at("cycles");
+    const auto is_it = [&](const Case& one) {
+      return line.at("problem") == nlohmann::json(one.problem) &&
+             line.at("config") == nlohmann::json(one.config);
+    };
+    const auto found = std::ranges::find_if(all, is_it);
+    if (found == all.end()) return;
     std::string bound;
-    const double predicted = predict(all[count], linker, bound);
-    const double measured = nlohmann::json::parse(text).at("cycles");
+    const double predicted = predict(*found, linker, bound);
     const double error = predicted / measured - 1;
+    ++count;
     sum += std::abs(error);
     if (std::abs(error) > std::abs(worst)) worst = error;
     fmt::print("{:36} {:10.1f} {:10.1f} {:+7.1f}%  {}\n",
-               fmt::format("{} {} {}x{}x{}", all[count].problem.at("a"), all[count].config.at("strategy"),
-                           all[count].tile_m, all[count].tile_n, all[count].tile_k),
+               fmt::format("{} {} {}x{}x{}", found->problem.at("a"), found->config.at("strategy"),
+                           found->tile_m, found->tile_n, found->tile_k),
                predicted, measured, 100 * error, bound);
-  }
+  });
   fmt::print("mean absolute error {:.1f} %, worst {:+.1f} %, of {}\n",
              100 * sum / static_cast<double>(std::max<std::size_t>(count, 1)), 100 * worst, count);
   return count == all.size() ? 0 : 1;

@@ -70,6 +70,33 @@ TEST_CASE("bench insn --from shows records as a table, JSON and a page") {
              ContainsSubstring("[bad-records]"));
 }
 
+TEST_CASE("bench insn --against compares two runs figure by figure") {
+  const TemporaryFolder folder;
+  const std::string first = folder / "a.jsonl", second = folder / "b.jsonl";
+  write_text(first, kRecord);
+  std::string other = kRecord;
+  other.replace(other.find("\"cycles\":4.0"), 12, "\"cycles\":4.01");
+  other.replace(other.find("\"per_cycle\":0.9"), 15, "\"per_cycle\":1.8");
+  write_text(second, other);
+  const ToolResult same = run_tool({"bench", "insn", "--from", first, "--against", first});
+  CHECK(same.code == 0);
+  CHECK_THAT(same.out, ContainsSubstring("100.0 %") && !ContainsSubstring("differ by more than"));
+  const ToolResult differs = run_tool({"bench", "insn", "--from", first, "--against", second});
+  CHECK(differs.code == 0);
+  CHECK_THAT(differs.out, ContainsSubstring("latency             1      100.0 %") &&
+                              ContainsSubstring("throughput          2       50.0 %") &&
+                              ContainsSubstring("1 figures differ by more than 1 %") &&
+                              ContainsSubstring(" 100.00 %  0.9 and 1.8: fma.rn.f32 of 1 warps (fma)"));
+  std::string elsewhere = kRecord;
+  elsewhere.replace(elsewhere.find("fma.rn.f32"), 10, "fma.rz.f32");
+  write_text(second, elsewhere);
+  const ToolResult none = run_tool({"bench", "insn", "--from", first, "--against", second});
+  CHECK(none.code == 1);
+  CHECK_THAT(none.err, ContainsSubstring("no figure is in the records of both"));
+  CHECK(run_tool({"bench", "insn", "--from", first, "--against", second, "--json"}).code == 2);
+  CHECK(run_tool({"bench", "insn", "--from", first, "--against", folder / "none"}).code == 2);
+}
+
 TEST_CASE("bench insn goes on from its records") {
   const TemporaryFolder folder;
   const std::string file = folder / "records.jsonl";

@@ -83,10 +83,7 @@ TEST_CASE("units and operations of specs/sass/issue.json give the peaks of specs
       for (const Bound& one : loop.bounds)
         if (one.name != "issue" && one.name != "latency" && one.name != "branch")
           busiest = std::max(busiest, one.cycles);
-      // FFMA has two units, of which one instruction uses one.
-      const bool halves = peak.rate == &target::ChipRates::f32 && chip >= 86;
-      CHECK_THAT(4 * loop.operations / busiest * (halves ? 2 : 1),
-                 WithinAbs(target::rates_of(chip)->*peak.rate, 1e-9));
+      CHECK_THAT(4 * loop.operations / busiest, WithinAbs(target::rates_of(chip)->*peak.rate, 1e-9));
       ++compared;
     }
   }
@@ -153,6 +150,15 @@ TEST_CASE("with enough warps the busiest unit, or the issue of instructions, set
       loop_of(repeated(count, "[----:B------:R-:W-:-:S01] LDS R4, [R1]\n"), {.warps = warps, .conflicts = 8})
           .cycles,
       WithinRel(8.0 * count * warps, 0.05));
+  // A scheduler gets a word of a bank every two cycles, so one warp alone cannot use all of shared memory.
+  CHECK_THAT(
+      loop_of(repeated(count, "[----:B------:R-:W-:-:S01] LDS R4, [R1]\n"), {.warps = 1, .conflicts = 8})
+          .cycles,
+      WithinRel(2.0 * 8 * count, 0.05));
+  CHECK_THAT(
+      loop_of(repeated(count, "[----:B------:R-:W-:-:S01] STS [R1], R4\n"), {.warps = 1, .conflicts = 8})
+          .cycles,
+      WithinRel(8.0 * count, 0.05));
 }
 
 TEST_CASE("loads from L2 take its bandwidth, loads from L1 do not, and stores always do") {
@@ -326,8 +332,8 @@ TEST_CASE("no prediction is below a bound, and more warps never take less time")
   const std::vector<std::string> loads = {"LDS.64 R{0}, [R{1}]", "MUFU.RSQ R{0}, R{1}",
                                           "LDG.E R{0}, desc[UR4][R{1}.64]",
                                           "SHFL.BFLY PT, R{0}, R{1}, 0x1, 0x1f"};
-  // A prediction is the average of the iterations that are simulated; warps do not end all of them at once.
-  constexpr double kAveraged = 0.08;
+  // A scheduler is greedy, so that more warps may get out of each other's way by luck.
+  constexpr double kLuck = 0.06;
   for (int round = 0; round < 40; ++round) {
     std::string body;
     const int count = 3 + static_cast<int>(draw() % 30);
@@ -348,9 +354,9 @@ TEST_CASE("no prediction is below a bound, and more warps never take less time")
       CAPTURE(warps, loop.cycles);
       for (const Bound& one : loop.bounds) {
         CAPTURE(one.name, one.cycles);
-        CHECK(one.cycles <= loop.cycles * (1 + kAveraged) + 1);
+        CHECK(one.cycles <= loop.cycles);
       }
-      CHECK(loop.cycles >= before * (1 - kAveraged) - 1);
+      CHECK(loop.cycles >= before * (1 - kLuck) - 1);
       before = loop.cycles;
     }
   }

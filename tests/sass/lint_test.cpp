@@ -100,6 +100,13 @@ TEST_CASE("stall counts cover the latency of the instruction") {
       {75, "HFMA2 R4, R1, R2, R3", "HFMA2 R5, R4, R2, R3", "R4", 6},
       {75, "ISETP.GE.AND P0, PT, R1, R2, PT", "@P0 EXIT", "P0", 12},
       {75, "IADD3 R4, R1, R2, R3", "LDG.E.SYS R5, [R4]", "R4", 8},
+      {75, "IMAD.WIDE.U32 R4, P0, R1, R2, R6", "IMAD.WIDE.U32.X R8, R1, R2, R10, P0", "P0", 2},
+      {75, "ISETP.GE.AND P0, PT, R1, R2, PT", "IMAD.WIDE.U32.X R8, R1, R2, R10, P0", "P0", 5},
+      {75, "HSETP2.GE.AND P0, PT, R1, R2, PT", "SEL R3, R1, R2, P0", "P0", 8},
+      {75, "UIADD3 UR4, UR4, 0x1, URZ", "IMAD R1, R2, UR4, R3", "UR4", 6},
+      {75, "UIADD3 UR4, UR4, 0x1, URZ", "UMOV UR5, UR4", "UR4", 7},
+      {75, "UMOV UR4, 0x1", "ULDC UR5, c[0x0][UR4]", "UR4", 5},
+      {75, "UISETP.GE.AND UP0, UPT, UR4, 0x1, UPT", "@UP0 UIADD3 UR5, UR5, 0x1, URZ", "UP0", 11},
       {90, "FFMA R4, R1, R2, R3", "FFMA R5, R4, R2, R3", "R4", 4},
       {90, "DFMA R4, R6, R8, R10", "DFMA R12, R4, R8, R10", "R4", 8},
       {90, "LOP3.LUT R4, R1, R2, R3, 0x96, !PT", "SHF.L.U32 R5, R4, 0x1, RZ", "R4", 4},
@@ -206,6 +213,27 @@ TEST_CASE("what does nothing is a note") {
       notes(keeps + "[----:B------:R-:W-:-:S04] FADD R5, R3, R2\n[----:B------:R-:W-:-:S04] MOV R2, R3\n") ==
       Found{"00 idle-reuse R2"});
   CHECK(notes(keeps + "[----:B------:R-:W-:-:S04] FADD R5, R3, R2\n") == Found{});
+  // A stall count that no reader needs. Others follow in the same line, so that all readers are seen.
+  const std::string rest =
+      "[----:B------:R-:W-:-:S15] MOV R9, R8\n[----:B------:R-:W-:-:S15] MOV R9, R8\n"
+      "[----:B------:R-:W-:-:S15] MOV R9, R8\n";
+  const auto stalled = [&](const std::string& reader) {
+    std::vector<std::string> found = notes("[----:B------:R-:W-:-:S14] FADD R1, R2, R3\n" + reader + rest);
+    std::erase_if(found, [](const std::string& one) { return !one.starts_with("00 "); });
+    return found;
+  };
+  CHECK(stalled("[----:B------:R-:W-:-:S04] FADD R5, R2, R3\n") == Found{"00 long-stall "});
+  CHECK(stalled("[----:B------:R-:W-:-:S04] FADD R5, R1, R3\n") == Found{"00 long-stall "});
+  CHECK(
+      notes("[----:B------:R-:W-:-:S11] FADD R1, R2, R3\n[----:B------:R-:W-:-:S04] FADD R5, R1, R3\n" + rest)
+          .front()
+          .starts_with("20 "));
+  // A predicate takes 13 cycles until a guard has it.
+  CHECK(notes("[----:B------:R-:W-:-:S14] ISETP.GE.AND P0, PT, R1, R2, PT\n"
+              "[----:B------:R-:W-:-:S04] @P0 FADD R5, R1, R3\n" +
+              rest)
+            .front()
+            .starts_with("20 "));
   // Notes are no errors, and can be left out.
   const Listing listing = test::code_listing("[----:B-1----:R-:W-:-:S04] MOV R1, R2\n");
   CHECK(lint(listing, 80, true).count(LintSeverity::note) == 1);

@@ -197,6 +197,9 @@ void add_bench(Tool& tool) {
             ->type_name("FILE");
         app.add_option("--from", options.insn.from, "insn: show the records of these files; needs no GPU")
             ->type_name("FILE");
+        app.add_option("--against", options.insn.against,
+                       "insn: compare the records, figure by figure, with those of these files")
+            ->type_name("FILE");
         app.add_flag("--again", options.insn.again, "insn: measure again what is recorded");
         app.add_option("--format", options.insn.format, "insn: text, json (docs/json/insn.json) or html")
             ->check(CLI::IsMember({"text", "json", "html"}));

@@ -11,6 +11,7 @@
 #include "cli/common/say.hpp"
 #include "cli/common/table.hpp"
 #include "insn/build.hpp"
+#include "insn/compare.hpp"
 #include "insn/output.hpp"
 #include "insn/probe.hpp"
 #include "insn/run.hpp"
@@ -96,6 +97,14 @@ void print_records(std::span<const std::string> records, const std::string& form
   }
 }
 
+/// Prints how well the records repeat those of other files. The exit code: 1 if no figure is in both.
+int compare(std::span<const std::string> records, const InsnFlags& options) {
+  const auto figures = insn::repeated(records, insn::read_records(options.against, options.selection));
+  fmt::print("{}", insn::comparison_text(figures));
+  if (figures.empty()) say("no figure is in the records of both\n");
+  return figures.empty() ? 1 : 0;
+}
+
 int measure(const Tool& tool, const InsnFlags& options) {
   const Context context = context_of(tool, options);
   insn::RunOptions wanted{.selection = options.selection, .records = records_file(context, options)};
@@ -111,19 +120,29 @@ int measure(const Tool& tool, const InsnFlags& options) {
   }
   const insn::RunResult result = insn::run(context, wanted);
   if (terminal) say("\r\033[K");
-  print_records(result.records, options.format);
+  int code = 0;
+  if (options.against.empty())
+    print_records(result.records, options.format);
+  else
+    code = compare(result.records, options);
+  say("{}", insn::spread_text(result.records));
   say("{} rows measured, {} were recorded before, in {}\n", result.measured, result.known,
       wanted.records.string());
   if (result.skipped_lines > 0)
     say("{} lines of it cannot be read and were passed over\n", result.skipped_lines);
-  return wanted.stop->load() ? kInterrupted : 0;
+  return wanted.stop->load() ? kInterrupted : code;
 }
 
 }  // namespace
 
 int run_bench_insn(const Tool& tool, const InsnFlags& options) {
+  if (!options.against.empty() && options.format != "text")
+    throw Error(ErrorKind::usage, "bad-option", "bench insn --against prints text, not " + options.format,
+                "leave --format and --json out; the records themselves are JSON");
   if (!options.from.empty()) {
-    print_records(insn::read_records(options.from, options.selection), options.format);
+    const std::vector<std::string> records = insn::read_records(options.from, options.selection);
+    if (!options.against.empty()) return compare(records, options);
+    print_records(records, options.format);
     return 0;
   }
   if (options.selection.empty() && !options.all)

@@ -20,6 +20,7 @@ struct InsnFlags {
   std::string format = "text";
   std::filesystem::path records;
   std::vector<std::filesystem::path> from;
+  std::vector<std::filesystem::path> against;
 };
 
 int run_bench_insn(const Tool& tool, const InsnFlags& options);
