@@ -24,6 +24,8 @@ struct Site {
   int column = 0;                        ///< in that line, from 1
   std::string file = {};                 ///< the source file that `.loc` names; empty: there is none
   int file_line = 0;                     ///< in that file, from 1
+  std::string call_file = {};            ///< where a function that was inlined is called; empty: it was not
+  int call_line = 0;                     ///< in that file, from 1
   std::array<std::uint32_t, 3> block{};  ///< thread block: "%ctaid"
   std::uint32_t warp = 0;                ///< in the thread block
   int lane = 0;                          ///< in the warp; -1: several lanes, or an asynchronous copy

@@ -100,6 +100,7 @@ TEST_CASE("underflow of products, quotients and conversions, and operands that a
   CHECK(code("cvt.rn.f16.f32 %h, %a;", 1e-9f) == "arithmetic-underflow");
   CHECK(code("cvt.rn.f16.f32 %h, %a;", 0x1p-20f).empty());  // exact, though subnormal
   CHECK(code("cvt.rn.f16.f32 %h, %a;", 0).empty());
+  CHECK(code("cvt.rn.f32.s32 %d, %t;", 1).empty());  // %t counts from 0
   CHECK(code("add.ftz.f32 %d, %a, %b;", 1e-40f, 1) == "arithmetic-underflow");
   CHECK(code("add.f32 %d, %a, %b;", 1e-40f, 1).empty());
   CHECK_THAT(findings_of("mul.f32 %d, %a, %b;", 1e-30f, 1e-30f).at(0).what,

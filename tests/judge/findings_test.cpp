@@ -25,8 +25,8 @@ std::string racing(const std::string& name) {
          "[%b];\nret; }";
 }
 
-void run(const std::string& name, exec::Findings& findings) {
-  const ParseResult parsed = parse(racing(name), std::make_shared<const Specs>());
+void run_text(const std::string& ptx, const std::string& name, exec::Findings& findings) {
+  const ParseResult parsed = parse(ptx, std::make_shared<const Specs>());
   REQUIRE(parsed.ok());
   const exec::Program program(parsed.module, name);
   exec::Memory memory;
@@ -36,6 +36,8 @@ void run(const std::string& name, exec::Findings& findings) {
                        .parameters = std::as_bytes(std::span(address)),
                        .findings = &findings});
 }
+
+void run(const std::string& name, exec::Findings& findings) { run_text(racing(name), name, findings); }
 
 }  // namespace
 
@@ -49,6 +51,32 @@ TEST_CASE("findings at the same lines of two kernels are two, and those of one k
   CHECK(all[0].at.line == all[1].at.line);
   CHECK(all[0].code == "data-race");
   CHECK(all[1].count == 2 * all[0].count);
+}
+
+TEST_CASE("a finding in an inlined function names the line of the kernel's source that calls it") {
+  std::string ptx = racing("k");
+  ptx.insert(
+      ptx.find(" .visible"),
+      "\n.file 1 \"kernel.cu\"\n.file 2 \"outer.h\"\n.file 3 \"inner.h\"\n.section .debug_str {\nname: .b8 "
+      "102\n.b8 0\n}\n");
+  ptx.insert(ptx.find("st.shared"),
+             ".loc 2 10 3, function_name name, inlined_at 1 7 5\nmov.u32 %x, 0;\n"
+             ".loc 3 20 1, function_name name, inlined_at 2 10 3\n");
+  ptx.insert(ptx.find("ld.shared"), ".loc 1 9 1\n");
+  exec::Findings findings;
+  run_text(ptx, "k", findings);
+  const std::vector<exec::Finding> all = findings.all();
+  REQUIRE(all.size() == 1);
+  REQUIRE(all[0].other.has_value());
+  const bool stores = all[0].at.text.starts_with("st.shared");
+  const exec::Site &store = stores ? all[0].at : *all[0].other, &load = stores ? *all[0].other : all[0].at;
+  CHECK(store.file == "inner.h");
+  CHECK(store.file_line == 20);
+  CHECK(store.call_file == "kernel.cu");
+  CHECK(store.call_line == 7);
+  CHECK(load.file == "kernel.cu");
+  CHECK(load.file_line == 9);
+  CHECK(load.call_file.empty());
 }
 
 }  // namespace ptxloom::test::judge_test

@@ -69,14 +69,17 @@ std::string excerpt(SourceLines& files, const std::string& file, int line) {
   return html + "</pre>";
 }
 
+std::string source_html(SourceLines& files, const std::string& file, int line) {
+  const std::string source = excerpt(files, file, line);
+  return source.empty() ? fmt::format("<p>{}:{}</p>", escape_html(file), line) : source;
+}
+
 std::string side_html(const std::string& title, const std::string& what, const Site& site,
                       SourceLines& files) {
   std::string html = fmt::format("<div><h3>{}: <code>{}</code></h3><p>{}</p>", title, escape_html(site.text),
                                  thread_of(site));
-  if (!site.file.empty()) {
-    const std::string source = excerpt(files, site.file, site.file_line);
-    html += source.empty() ? fmt::format("<p>{}:{}</p>", escape_html(site.file), site.file_line) : source;
-  }
+  if (!site.file.empty()) html += source_html(files, site.file, site.file_line);
+  if (!site.call_file.empty()) html += source_html(files, site.call_file, site.call_line);
   return html + excerpt(files, what, site.line) + "</div>\n";
 }
 

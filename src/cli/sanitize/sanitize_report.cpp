@@ -32,6 +32,7 @@ Json site_json(const Site& site) {
   Json json = {{"text", site.text}};
   if (site.line != 0) json.update({{"line", site.line}, {"column", site.column}});
   if (!site.file.empty()) json.update({{"file", site.file}, {"file_line", site.file_line}});
+  if (!site.call_file.empty()) json.update({{"call_file", site.call_file}, {"call_line", site.call_line}});
   json.update({{"block", site.block}, {"warp", site.warp}});
   if (site.lane >= 0) json["lane"] = site.lane;
   return json;
@@ -71,6 +72,7 @@ std::string thread_of(const Site& site) {
 std::string describe_side(const std::string& what, const Site& site) {
   std::string text = fmt::format("{}: `{}`, {}", place_of(what, site), site.text, thread_of(site));
   if (!site.file.empty()) text += fmt::format(", {}:{}", site.file, site.file_line);
+  if (!site.call_file.empty()) text += fmt::format(", called at {}:{}", site.call_file, site.call_line);
   return text;
 }
 

@@ -18,11 +18,21 @@ using exec::Site;
 
 const char* level_of(bool warning) { return warning ? "warning" : "error"; }
 
-// The line of the source if there is one, else that of the PTX.
+struct SourceLine {
+  std::string file;
+  int line = 0;
+};
+
+// The line of the source if there is one, else that of the PTX. Of a function that was inlined, the line that
+// calls it: the function is often in a header of somebody else's.
+SourceLine annotated(const std::string& what, const Site& site) {
+  if (!site.call_file.empty()) return {site.call_file, site.call_line};
+  return site.file.empty() ? SourceLine{what, site.line} : SourceLine{site.file, site.file_line};
+}
+
 Json location_json(const std::string& what, const Site& site) {
-  const bool has_source = !site.file.empty();
-  const int line = has_source ? site.file_line : site.line;
-  Json physical = {{"artifactLocation", {{"uri", has_source ? site.file : what}}}};
+  const auto [file, line] = annotated(what, site);
+  Json physical = {{"artifactLocation", {{"uri", file}}}};
   if (line > 0) physical["region"] = {{"startLine", line}};
   return {{"physicalLocation", physical}, {"message", {{"text", describe_side(what, site)}}}};
 }

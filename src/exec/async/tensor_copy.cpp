@@ -23,7 +23,7 @@ TensorMap read_map(const Actor& actor, const TensorPlan& plan) {
           "pass the map that Context::encode or encode_for_executor made, at a multiple of 64 bytes");
   }
   if (Judge* judge = actor.warp->judge(); judge != nullptr && space_of(address) == StateSpace::global)
-    judge->tensor_maps().use(actor, bytes);
+    judge->tensor_maps().use(actor, bytes, plan.barrier >= 0);
   try {
     map->check();
   } catch (const Error& error) {

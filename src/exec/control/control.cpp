@@ -44,7 +44,10 @@ void run_branch_indexed(Warp& warp, const Operation& op, Mask mask) {
 }
 
 void decode_branch_indexed(Decoder& decoder) {
-  decoder.emit(&run_branch_indexed, decoder.targets_of("LIST"));
+  Operation branch = decoder.operation(&run_branch_indexed);
+  branch.plan = decoder.targets_of("LIST");
+  branch.by_index = true;
+  decoder.emit(std::move(branch));
 }
 
 void run_exit(Warp& warp, const Operation&, Mask mask) { warp.exit(mask); }

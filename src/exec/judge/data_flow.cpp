@@ -205,12 +205,22 @@ class Spread {
   std::size_t skipped_to_ = 0;          // the farthest target of the branches so far
 };
 
+// Whether it may be strong and gives a value: a load with a .sem, or an atomic operation.
+bool reads_strongly(const Code& code, const DataFlow& flow, const Operation& op) {
+  if (flow.out.empty()) return false;
+  if (flow.rule != FlowRule::loaded) return flow.rule == FlowRule::update;
+  const auto sem = code.function_of(op).instructions[op.instruction].variant.slot("sem");
+  return sem && *sem != "weak";
+}
+
 // A flag is polled, and compared; what is only computed with is data.
-void find_volatile_data(const Code& code, std::vector<DataFlow>& flows) {
+void find_tests(const Code& code, std::vector<DataFlow>& flows) {
   Spread spread(code, flows);
-  for (std::size_t i = 0; i < flows.size(); ++i)
-    if (flows[i].volatile_data && flows[i].rule == FlowRule::loaded)
-      flows[i].volatile_data = !spread.decides(i);
+  for (std::size_t i = 0; i < flows.size(); ++i) {
+    DataFlow& flow = flows[i];
+    if (reads_strongly(code, flow, code.operations[i])) flow.tests = spread.decides(i);
+    if (flow.volatile_data && flow.rule == FlowRule::loaded) flow.volatile_data = !flow.tests;
+  }
 }
 
 }  // namespace
@@ -230,7 +240,7 @@ std::vector<DataFlow> data_flows_of(const Code& code) {
   for (const Operation& op : code.operations)
     flows.push_back(op.begins ? data_flow_of(code, op, semantics.at(form_of(op))->flow) : DataFlow());
   if (std::ranges::any_of(flows, &DataFlow::multiplies)) find_wgmma_registers(code, flows);
-  find_volatile_data(code, flows);
+  find_tests(code, flows);
   return flows;
 }
 

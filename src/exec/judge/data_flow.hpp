@@ -40,6 +40,7 @@ struct DataFlow {
   bool own_memory = false;                    ///< what it accesses is local memory or a parameter
   bool exchanges = false;                     ///< an atomic exchange
   bool volatile_data = false;       ///< a volatile store, or a volatile load of what decides nothing
+  bool tests = false;               ///< a strong read of what decides something
   std::uint32_t element_bytes = 0;  ///< of a load or store
 };
 

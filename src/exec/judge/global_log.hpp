@@ -12,9 +12,9 @@
 #include "exec/judge/scope.hpp"
 #include "exec/judge/store_buffers.hpp"
 
-// The latest accesses of a launch to each byte of global memory. Only what is accessed takes room: for a word
-// that is written once and read by one thread, eight times its size. A page keeps groups of sixteen bytes
-// until an access begins or ends within one, then groups of four, then single bytes.
+// The latest accesses of a launch to each byte of global memory. Only what is accessed takes room: four times
+// its size for words that are only read or only written, eight times for words that are both. A page keeps
+// groups of sixteen bytes until an access begins or ends within one, then groups of four, then single bytes.
 namespace ptxloom::exec {
 
 struct GlobalTouch {
@@ -26,17 +26,33 @@ struct GlobalTouch {
   AccessKind kind;
 };
 
-/// What is remembered of a group of bytes.
-struct GlobalCell {
-  GlobalTouch write;
-  GlobalTouch read;  ///< the last one since the write
-};
-/// What few groups need besides.
+/// What few groups of bytes need besides their last write and read.
 struct GlobalConflict {
   GlobalTouch weak;        ///< the last weak write before the last one, if that is strong
   GlobalTouch other_read;  ///< one that was not before `read`
   GlobalTouch past_read;   ///< in the log of one cluster: the last one before the write
   bool copied_to = false;  ///< an asynchronous copy in flight writes it
+};
+
+/// One access to each group of a page. Takes room from the first one on.
+class TouchColumn {
+ public:
+  const GlobalTouch& operator[](std::size_t group) const {
+    static constexpr GlobalTouch none;
+    return touches_.empty() ? none : touches_[group];
+  }
+  /// `groups`: of the page.
+  void set(std::size_t group, const GlobalTouch& touch, std::size_t groups) {
+    if (touches_.empty()) {
+      if (touch.time == 0) return;
+      touches_.resize(groups);
+    }
+    touches_[group] = touch;
+  }
+  std::vector<GlobalTouch>& all() { return touches_; }
+
+ private:
+  std::vector<GlobalTouch> touches_;
 };
 
 class GlobalPage {
@@ -47,8 +63,11 @@ class GlobalPage {
   class Group {
    public:
     Group(GlobalPage& page, std::size_t index) : page_(&page), index_(index) {}
-    GlobalTouch& write() const { return page_->cells_[index_].write; }
-    GlobalTouch& read() const { return page_->cells_[index_].read; }
+    const GlobalTouch& write() const { return page_->writes_[index_]; }
+    void set_write(const GlobalTouch& touch) const { page_->writes_.set(index_, touch, page_->groups()); }
+    /// The last one since the write.
+    const GlobalTouch& read() const { return page_->reads_[index_]; }
+    void set_read(const GlobalTouch& touch) const { page_->reads_.set(index_, touch, page_->groups()); }
     const GlobalConflict& conflict() const {
       static constexpr GlobalConflict none;
       return page_->conflicts_ == nullptr ? none : (*page_->conflicts_)[index_];
@@ -63,14 +82,9 @@ class GlobalPage {
       if (touch.time != 0) room().past_read = touch;
     }
     /// A strong write that nothing orders before the last one, which is strong too.
-    GlobalTouch other_write() const {
-      return page_->other_writes_ == nullptr ? GlobalTouch() : (*page_->other_writes_)[index_];
-    }
+    const GlobalTouch& other_write() const { return page_->other_writes_[index_]; }
     void set_other_write(const GlobalTouch& touch) const {
-      if (touch.time == 0 && page_->other_writes_ == nullptr) return;
-      if (page_->other_writes_ == nullptr)
-        page_->other_writes_ = std::make_unique<std::vector<GlobalTouch>>(page_->cells_.size());
-      (*page_->other_writes_)[index_] = touch;
+      page_->other_writes_.set(index_, touch, page_->groups());
     }
     void set_copied_to(bool copied) const {
       if (copied != conflict().copied_to) room().copied_to = copied;
@@ -79,7 +93,7 @@ class GlobalPage {
    private:
     GlobalConflict& room() const {
       if (page_->conflicts_ == nullptr)
-        page_->conflicts_ = std::make_unique<std::vector<GlobalConflict>>(page_->cells_.size());
+        page_->conflicts_ = std::make_unique<std::vector<GlobalConflict>>(page_->groups());
       return (*page_->conflicts_)[index_];
     }
     GlobalPage* page_;
@@ -104,10 +118,10 @@ class GlobalPage {
  private:
   static constexpr std::uintptr_t kCoarse = 16, kParts = 4;
 
+  std::size_t groups() const { return kBytes / grain_; }
   void split() {
-    split(cells_);
+    for (TouchColumn* column : {&writes_, &reads_, &other_writes_}) split(column->all());
     if (conflicts_ != nullptr) split(*conflicts_);
-    if (other_writes_ != nullptr) split(*other_writes_);
     grain_ /= kParts;
   }
   template <class T>
@@ -119,9 +133,8 @@ class GlobalPage {
   }
 
   std::uintptr_t grain_ = kCoarse;
-  std::vector<GlobalCell> cells_ = std::vector<GlobalCell>(kBytes / kCoarse);
+  TouchColumn writes_, reads_, other_writes_;
   std::unique_ptr<std::vector<GlobalConflict>> conflicts_;
-  std::unique_ptr<std::vector<GlobalTouch>> other_writes_;
 };
 
 class GlobalLog {

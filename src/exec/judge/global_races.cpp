@@ -61,13 +61,24 @@ GlobalTouch GlobalRaces::reducing(GlobalTouch touch) const {
   return touch;
 }
 
-bool GlobalRaces::ordered(const GlobalTouch& now, const GlobalTouch& before) const {
-  if (before.time == 0) return true;
+bool GlobalRaces::meet(const GlobalTouch& now, const GlobalTouch& before) const {
   const bool same_cluster = now.cluster == before.cluster;
-  if (now.kind.strong && before.kind.strong &&
-      now.kind.meets(before.kind, same_cluster ? order_->distance(now.party, before.party) : Scope::gpu))
-    return true;
-  return is_before(before, now);
+  return now.kind.meets(before.kind, same_cluster ? order_->distance(now.party, before.party) : Scope::gpu);
+}
+
+bool GlobalRaces::ordered(const GlobalTouch& now, const GlobalTouch& before) const {
+  return before.time == 0 || meet(now, before) || is_before(before, now);
+}
+
+// Who comes after a strong read of a strong write comes after the write itself, without any fence (PTX
+// ISA 8.9.2, 8.9.5: observation order, then base causality order). Not so if what is read decides nothing: in
+// another run it may be an older value.
+bool GlobalRaces::observed(const GlobalTouch& now, const Group& group) const {
+  const auto tells = [&](const GlobalTouch& read) {
+    return read.time != 0 && cluster_->grid().flows()[read.operation].tests && meet(read, group.write()) &&
+           is_before(read, now);
+  };
+  return tells(group.read()) || tells(group.conflict().other_read);
 }
 
 bool GlobalRaces::is_before(const GlobalTouch& before, const GlobalTouch& now) const {
@@ -85,10 +96,12 @@ bool GlobalRaces::over_before(const GlobalTouch& now, const GlobalTouch& read) c
                                 order_->knows_over(now.party, now.lane, read.party, read.lane, read.time));
 }
 
-// Volatile accesses are relaxed (PTX ISA 8.4): the read may as well find an older value.
+// Volatile accesses are relaxed (PTX ISA 8.4): the read may as well find an older value. Two writes of a flag
+// by different threads are no race.
 bool GlobalRaces::relies_on_volatile(const GlobalTouch& now, const GlobalTouch& write) const {
   const auto& flows = cluster_->grid().flows();
-  return flows[now.operation].volatile_data && flows[write.operation].volatile_data && !is_before(write, now);
+  return flows[now.operation].volatile_data && !flows[now.operation].stores &&
+         flows[write.operation].volatile_data && !is_before(write, now);
 }
 
 void GlobalRaces::check_read(const Here& here, const Group& group) {
@@ -99,7 +112,8 @@ void GlobalRaces::check_read(const Here& here, const Group& group) {
       return fmt::format("it reads {} as read-only memory, which {} writes in the same kernel",
                          place_of(cluster_->grid(), here.memory), describe(write));
     });
-  if (!together(here.touch, write) && !ordered(here.touch, write)) return race(here, write, "writes");
+  if (!together(here.touch, write) && !ordered(here.touch, write) && !observed(here.touch, group))
+    return race(here, write, "writes");
   if (!write.kind.strong) return;
   if (relies_on_volatile(here.touch, write)) return race(here, write, "writes");
   const GlobalTouch& weak = group.conflict().weak;
@@ -131,7 +145,7 @@ void GlobalRaces::forget_reads(const Here& here, const Group& group) {
   if (!together(here.touch, forgotten_by_)) forgotten_.clear();
   forgotten_by_ = here.touch;
   forgotten_.push_back({here.memory, group.read(), group.conflict().other_read});
-  group.read() = {};
+  group.set_read({});
   group.set_other_read({});
 }
 
@@ -153,32 +167,35 @@ void GlobalRaces::check_proxy(const Here& here, const Group& group) {
 
 // `kept` is what is remembered of the read that `now` makes: of a copy, one in flight.
 void GlobalRaces::note_read(const GlobalTouch& now, const GlobalTouch& kept, const Group& group) const {
-  const GlobalTouch& last = group.read();
+  const GlobalTouch last = group.read();
   const bool weaker = last.time != 0 && now.kind.strong && !last.kind.strong;
   if (weaker && !ordered(now, last)) {
     group.set_other_read(kept);
     return;
   }
   if (last.time != 0 && !ordered(now, last) && !is_same(last, kept)) group.set_other_read(last);
-  group.read() = kept;
+  group.set_read(kept);
 }
 
-// In place of the last of two strong writes, neither of which is before the other, is one in flight.
-void GlobalRaces::note_write(const GlobalTouch& now, const Group& group) const {
-  GlobalTouch& last = group.write();
-  const GlobalTouch other = group.other_write();
+// In place of the last of two strong writes, neither of which is before the other, is one in flight. An
+// atomic operation whose result decides something has read the last one: who comes after it comes after both.
+void GlobalRaces::note_write(const GlobalTouch& now, const Group& group, bool updates) const {
+  const GlobalTouch last = group.write(), other = group.other_write();
   if (!now.kind.strong) {
     group.set_weak({});
     group.set_other_write({});
   } else if (!last.kind.strong) {
     group.set_weak(last);
     group.set_other_write({});
+  } else if (updates && last.time != kInFlight && cluster_->grid().flows()[now.operation].tests &&
+             meet(now, last)) {
+    if (is_before(other, now)) group.set_other_write({});
   } else if (!is_before(last, now)) {
     if (other.time != kInFlight || last.time == kInFlight) group.set_other_write(last);
   } else if (is_before(other, now)) {
     group.set_other_write({});
   }
-  last = now;
+  group.set_write(now);
 }
 
 void GlobalRaces::access(const Actor& actor, const std::byte* memory, const Reach& reach) {
@@ -186,7 +203,7 @@ void GlobalRaces::access(const Actor& actor, const std::byte* memory, const Reac
   const bool writes = reach.access == Access::write;
   found_ = false;
   log_->for_groups(memory, reach.bytes, [&](const Group& group, std::uint32_t offset) {
-    visit({actor, now, memory + offset, writes ? "writes" : "reads"}, group, writes);
+    visit({actor, now, memory + offset, writes ? "writes" : "reads", reach.updates}, group, writes);
   });
 }
 
@@ -195,7 +212,7 @@ void GlobalRaces::visit(const Here& here, const Group& group, bool writes) {
   check_read(here, group);
   if (!writes) return note_read(now, group);
   check_write(here, group);
-  note_write(now, group);
+  note_write(now, group, here.updates);
   if (now.kind.strong && !group.read().kind.strong)
     return;  // later strong writes are judged against weak reads
   forget_reads(here, group);
@@ -252,6 +269,12 @@ Time GlobalRaces::copy_reads(const Actor& actor, const std::byte* memory, std::u
     note_read(now, kept, group);
   });
   return now.time;
+}
+
+void GlobalRaces::copy_uses(const Actor& actor, const std::byte* map, std::uint32_t bytes) {
+  GlobalTouch now = touch_of(actor, AccessKind::read_of_copy(true));
+  now.party = order_->copies();
+  log_->for_groups(map, bytes, [&](const Group& group, std::uint32_t) { note_read(now, group); });
 }
 
 void GlobalRaces::bulk_begins(const Actor& actor) {
@@ -316,7 +339,7 @@ void GlobalRaces::copy_ends(const Actor& actor, const std::byte* memory, std::ui
     if (kind.strong && is_same(group.other_write(), writing)) {
       group.set_other_write(now);
     } else if (!kind.strong || is_same(group.write(), writing)) {
-      group.write() = now;
+      group.set_write(now);
     } else {
       note_write(now, group);
     }

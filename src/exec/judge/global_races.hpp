@@ -43,6 +43,8 @@ class GlobalRaces {
   void access(const Actor& actor, const std::byte* memory, const Reach& reach);
   /// A copy that reads it is issued; returns when, to be passed to the functions below once it has read.
   Time copy_reads(const Actor& actor, const std::byte* memory, std::uint32_t bytes, bool by_proxy);
+  /// A bulk copy that is about to begin reads its tensor map, until it has read its source.
+  void copy_uses(const Actor& actor, const std::byte* map, std::uint32_t bytes);
   /// A copy through the async proxy, of one part of memory or more.
   void bulk_begins(const Actor& actor);
   void bulk_has_read(const Actor& actor, Time issued);
@@ -58,11 +60,14 @@ class GlobalRaces {
     GlobalTouch touch;
     const std::byte* memory;
     const char* does;
+    bool updates = false;  // an atomic operation
   };
   GlobalTouch touch_of(const Actor& actor, AccessKind kind) const;
   GlobalTouch reducing(GlobalTouch touch) const;
   bool is_in_flight(const GlobalTouch& read) const;
+  bool meet(const GlobalTouch& now, const GlobalTouch& before) const;  // morally strong
   bool ordered(const GlobalTouch& now, const GlobalTouch& before) const;
+  bool observed(const GlobalTouch& now, const Group& group) const;
   bool is_before(const GlobalTouch& before, const GlobalTouch& now) const;
   bool relies_on_volatile(const GlobalTouch& now, const GlobalTouch& write) const;
   bool over_before(const GlobalTouch& now, const GlobalTouch& read) const;
@@ -73,7 +78,7 @@ class GlobalRaces {
   void replay(const GlobalTouch& touch, bool writes, const Group& group, const std::byte* memory);
   void note_read(const GlobalTouch& now, const Group& group) const { note_read(now, now, group); }
   void note_read(const GlobalTouch& now, const GlobalTouch& kept, const Group& group) const;
-  void note_write(const GlobalTouch& now, const Group& group) const;
+  void note_write(const GlobalTouch& now, const Group& group, bool updates = false) const;
   void forget_reads(const Here& here, const Group& group);
   void check_forgotten(const Here& here);
   void race(const Here& here, const GlobalTouch& other, const char* did);

@@ -162,7 +162,7 @@ void Judge::access(const Actor& actor, const SharedPlace& place, const Reach& re
     if (races_.read(actor, place, reach.bytes, reach.kind())) undefined_.define(place, reach.bytes);
   } else {
     operands_.write(actor, place, reach.bytes);
-    races_.write(actor, place, reach.bytes, reach.kind());
+    races_.write(actor, place, reach.bytes, reach.kind(), reach.updates);
   }
   if (reach.manner != Manner::barrier) {
     reach.access == Access::read ? undefined_.read(actor, place, reach.bytes)

@@ -18,6 +18,8 @@ void Order::reset(std::size_t blocks, std::size_t warps, GridOrder* grid, std::u
   known_.assign(all + 1, {.parties = std::vector<Knowledge>(all + 1)});
   groups_.assign(all, {});
   found_.assign(all, {});
+  passed_on_.assign(all, {});
+  any_found_ = false;
   fences_ = false;
   exited_ = {};
   lanes_synced_.assign(all, 0);
@@ -80,7 +82,11 @@ void Order::learn(const Who& who, const Past& past, const LaneKey& key) {
   groups.take_whole(who.live, [&](const Past& known) { known_[who.party].join(known); });
 }
 
-void Order::arrive(const Who& who, const void* place) { publish(who, places_[place].gathered); }
+void Order::arrive(const Who& who, const void* place) {
+  Place& at = places_[place];
+  publish(who, at.gathered);
+  if (any_found_) pass_on(who, at.found_gathered);
+}
 
 void Order::arrive_relaxed(const Who& who, const void* place, Scope scope) {
   Past& gathered = places_[place].gathered;
@@ -91,6 +97,7 @@ void Order::arrive_relaxed(const Who& who, const void* place, Scope scope) {
 void Order::open(const void* place) {
   Place& opened = places_[place];
   opened.opened.join(opened.gathered);
+  if (any_found_) join_found(opened.found_opened, opened.found_gathered);
   opened.version = ++last_version_;
 }
 
@@ -103,6 +110,8 @@ void Order::pass(const Who& who, const void* place, Passing passing) {
   const auto found = places_.find(place);
   if (found == places_.end()) return;
   const Past& opened = found->second.opened;
+  if (any_found_ && who.party < passed_on_.size())
+    join_found(passed_on_[who.party], found->second.found_opened);
   LaneKey key{.place = place, .version = found->second.version};
   if (!passing.for_cta || blocks_ == 1) return find(who, opened, key, passing.relaxed, Scope::cta);
   key.part = 1;
@@ -177,6 +186,7 @@ void Order::publish_beyond(Party by, const void* word, const Past& published) {
 
 void Order::find(const Who& who, const Past& past, const LaneKey& key, bool relaxed, Scope scope) {
   if (!relaxed) return learn(who, past, key);
+  any_found_ = true;
   found_[who.party].add(who.lanes, key,
                         [&](Found& found) { found[static_cast<std::size_t>(scope)].join(past); });
 }
@@ -195,6 +205,17 @@ void Order::acquire(const Who& who, const void* word, bool relaxed, Scope scope)
   if (const GridOrder::Word* known = grid_->at(word))
     find(who, {.parties = {}, .others = known->seen, .others_released = {}, .others_fenced = known->fenced},
          key(2, known->version), relaxed, Scope::gpu);
+}
+
+void Order::join_found(Found& found, const Found& more) {
+  for (std::size_t i = 0; i < kScopes; ++i) found[i].join(more[i]);
+}
+
+void Order::pass_on(const Who& who, Found& to) const {
+  if (who.party >= found_.size()) return;
+  join_found(to, passed_on_[who.party]);
+  for (const auto& group : found_[who.party].all())
+    if ((group.lanes & who.lanes) != 0) join_found(to, group.content);
 }
 
 // What a fence of a smaller scope does not make known is left for a larger one.
@@ -224,6 +245,9 @@ void Order::mark(const Who& who, F f) {
 
 void Order::fence(const Who& who, Scope scope, FenceSides sides) {
   if (sides.acquires) learn_found(who, scope);
+  if (sides.sc && any_found_)
+    for (std::size_t i = 0; i <= static_cast<std::size_t>(scope); ++i)
+      learn(who, passed_on_[who.party][i], {});
   if (!sides.releases) return;
   fences_ = true;
   const Horizon mine = own(who);
@@ -250,6 +274,7 @@ void Order::fence_proxy(const Who& who, const ProxyFence& fence) {
 }
 
 void Order::sync_lanes(const Who& who) {
+  if (any_found_) pass_on(who, passed_on_[who.party]);
   if (!who.whole()) return sync_some(who);
   lanes_synced_[who.party] = tick();
   Past& known = known_[who.party];

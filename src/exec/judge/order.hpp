@@ -24,10 +24,12 @@
 // were published by different lanes are joined to a larger one, which errs on the side of silence.
 //
 // What a thread did becomes known through a relaxed access only if a fence comes before it, and what a
-// relaxed access finds is known only after a fence (PTX ISA 8.8, release and acquire patterns). Accesses and
-// fences count for threads in their scope only. A relaxed arrival at an mbarrier tells that the reads before
-// it, and the copies awaited before it, are over: this is how consumers release a stage of a pipeline to the
-// thread block that fills it.
+// relaxed access finds is known only after a fence (PTX ISA 8.8, release and acquire patterns): one of the
+// same thread, or a fence.sc of a thread that comes after it by other synchronisation (PTX ISA 8.9.3: the two
+// fence.sc are ordered, and not the other way round). That the fence before the write is a fence.sc, too, is
+// not checked. Accesses and fences count for threads in their scope only. A relaxed arrival at an mbarrier
+// tells that the reads before it, and the copies awaited before it, are over: this is how consumers release a
+// stage of a pipeline to the thread block that fills it.
 namespace ptxloom::exec {
 
 /// Lanes of a party that act together.
@@ -126,9 +128,12 @@ class Order {
                     std::uint8_t other_lane, Time time) const;
 
  private:
+  /// What relaxed accesses found, by the smallest scope of a fence that makes it known.
+  using Found = std::array<Past, kScopes>;
   struct Place {
     Past gathered, opened;
-    std::uint64_t version = 0;  // of `opened`
+    std::uint64_t version = 0;               // of `opened`
+    Found found_gathered{}, found_opened{};  // by relaxed accesses of those who arrived
   };
   struct Word {
     std::vector<Past> by_block;  // published by threads of a thread block, for threads of it
@@ -136,8 +141,6 @@ class Order {
     std::set<Party> by;          // who published
     std::uint64_t version = 0;
   };
-  /// What relaxed accesses found, by the smallest scope of a fence that makes it known.
-  using Found = std::array<Past, kScopes>;
 
   /// Whether something that the lane knows beyond what all lanes know satisfies a condition.
   template <class F>
@@ -162,6 +165,9 @@ class Order {
   void sync_some(const Who& who);
   /// A fence makes known what relaxed accesses found.
   void learn_found(const Who& who, Scope scope);
+  /// What relaxed accesses found passes on to those who come after.
+  void pass_on(const Who& who, Found& to) const;
+  static void join_found(Found& found, const Found& more);
   /// After an access that finds this: `scope` includes both threads, no smaller one does.
   void find(const Who& who, const Past& past, const LaneKey& key, bool relaxed, Scope scope);
   /// Calls f(past) for what they have in common, and for what each group of them has beyond it, if only some
@@ -180,6 +186,8 @@ class Order {
   std::vector<Past> known_;               // by party: what all its lanes know
   std::vector<LaneGroups<Past>> groups_;  // by warp: what some of its lanes know
   std::vector<LaneGroups<Found>> found_;  // by warp: what relaxed accesses of its lanes found, until a fence
+  std::vector<Found> passed_on_;          // by warp: what others found before, until a fence.sc
+  bool any_found_ = false;                // relaxed accesses have found something
   bool fences_ = false;                   // there was a fence: relaxed accesses may publish something
   Past exited_;
   std::vector<Time> lanes_synced_;

@@ -64,6 +64,17 @@ bool Races::is_before(const Touch& before, const Touch& now) const {
   return order_.knows(now.party, now.lane, before.party, before.lane, before.time);
 }
 
+// Who comes after a strong read of a strong write comes after the write itself, without any fence (PTX
+// ISA 8.9.2, 8.9.5: observation order, then base causality order). Not so if what is read decides nothing: in
+// another run it may be an older value.
+bool Races::observed(const Touch& now, const SharedCell& cell) const {
+  const auto tells = [&](const Touch& read) {
+    return read.time != 0 && cluster_->grid().flows()[read.operation].tests && meet(read, cell.write) &&
+           is_before(read, now);
+  };
+  return !cell.overwritten && (tells(cell.read) || tells(cell.other_read));
+}
+
 bool Races::over_before(const Touch& now, const Touch& before) const {
   return ordered(now, before) ||
          order_.knows_over(now.party, now.lane, before.party, before.lane, before.time);
@@ -71,17 +82,19 @@ bool Races::over_before(const Touch& now, const Touch& before) const {
 
 void Races::check_read(const Here& here, const SharedCell& cell) {
   if (cell.copied_to) return under_way(here, &cell.write, "writes");
-  if (!ordered(here.touch, cell.write) && !is_shown(here.touch, cell))
+  if (!ordered(here.touch, cell.write) && !observed(here.touch, cell) && !is_shown(here.touch, cell))
     return race(here, cell.write, "writes");
   if (!cell.write.kind.strong) return;
   if (relies_on_volatile(here.touch, cell.write)) return race(here, cell.write, "writes");
   check_before_strong(here, cell);
 }
 
-// Volatile accesses are relaxed (PTX ISA 8.4): the read may as well find an older value.
+// Volatile accesses are relaxed (PTX ISA 8.4): the read may as well find an older value. Two writes of a flag
+// by different threads are no race.
 bool Races::relies_on_volatile(const Touch& now, const Touch& write) const {
   const auto& flows = cluster_->grid().flows();
-  return flows[now.operation].volatile_data && flows[write.operation].volatile_data && !is_before(write, now);
+  return flows[now.operation].volatile_data && !flows[now.operation].stores &&
+         flows[write.operation].volatile_data && !is_before(write, now);
 }
 
 // Strong writes, which may meet, do not hide what was written before.
@@ -90,19 +103,13 @@ void Races::check_before_strong(const Here& here, const SharedCell& cell) {
     if (!ordered(here.touch, *touch)) return race(here, *touch, "writes");
 }
 
-// A relaxed barrier of the cluster is enough for an mbarrier behind fence.mbarrier_init.
-bool Races::is_shown(const Touch& now, const SharedCell& cell) const {
-  const Touch& init = cell.write;
-  return cell.shown && cell.barrier &&
-         order_.knows_over(now.party, now.lane, init.party, init.lane, init.time);
-}
-
 void Races::check_write(const Here& here, const SharedCell& cell) {
   if (cell.copied_to) return under_way(here, &cell.write, "writes");
   if (cell.copied_from != 0) return under_way(here, &cell.read, "reads");
   const Touch &now = here.touch, &before = cell.write;
   const bool of_copy = before.party == order_.copies();
-  if (!together(now, before) && !(of_copy ? over_before(now, before) : ordered(now, before)))
+  if (!together(now, before) && !(of_copy ? over_before(now, before) : ordered(now, before)) &&
+      !observed(now, cell))
     return race(here, before, "writes");
   if (before.kind.strong) check_before_strong(here, cell);
   if (!cell.overwritten || together(now, before)) check_readers(here, cell);
@@ -195,76 +202,21 @@ void Races::note_read(const Touch& now, SharedCell& cell) const {
   last = now;
 }
 
-// In place of the last of two strong writes, neither of which is before the other, is one in flight.
-void Races::note_strong_write(const Touch& now, SharedCell& cell) const {
+// In place of the last of two strong writes, neither of which is before the other, is one in flight. An
+// atomic operation whose result decides something has read the last one: who comes after it comes after both.
+void Races::note_strong_write(const Touch& now, SharedCell& cell, bool updates) const {
   if (!cell.write.kind.strong) {
     cell.weak = cell.write;
     cell.other_write = {};
+  } else if (updates && cell.write.time != kInFlight && cluster_->grid().flows()[now.operation].tests &&
+             meet(now, cell.write)) {
+    if (is_before(cell.other_write, now)) cell.other_write = {};
   } else if (!is_before(cell.write, now)) {
     if (cell.other_write.time != kInFlight || cell.write.time == kInFlight) cell.other_write = cell.write;
   } else if (is_before(cell.other_write, now)) {
     cell.other_write = {};
   }
   cell.write = now;
-}
-
-// A thread block of the cluster may start late: its shared memory exists only from then on.
-void Races::check_started(const Here& here, const Block& block) {
-  const Block& own = here.actor.warp->block();
-  if (block.rank() == own.rank() || cluster_->grid().launch().findings == nullptr) return;
-  const std::size_t warps = block.warps().size();
-  const auto first = static_cast<Party>(block.rank() * warps);
-  if (order_.knows_any(here.touch.party, here.touch.lane, first, warps)) return;
-  find(here, "unstarted-block", nullptr,
-       "use barrier.cluster.arrive and barrier.cluster.wait in all threads before the first access to shared "
-       "memory of another thread block",
-       [&] {
-         return fmt::format(
-             "it {} byte {:#x} of shared memory of thread block {} of the cluster, which may not "
-             "have started",
-             here.does, here.offset, block.rank());
-       });
-}
-
-// It is enough if one of its threads stayed until the access was over.
-// A relaxed arrival at the barrier of the cluster tells that the reads before it are over.
-bool Races::outlives(const Block& block, const Touch& access, bool reads) const {
-  const std::size_t warps = block.warps().size();
-  for (std::size_t i = 0; i < warps; ++i) {
-    const auto party = static_cast<Party>(block.rank() * warps + i);
-    if (order_.knows(party, kSeveralLanes, access.party, access.lane, access.time)) return true;
-    if (reads && order_.knows_over(party, kSeveralLanes, access.party, access.lane, access.time)) return true;
-  }
-  return false;
-}
-
-void Races::block_exits(const Block& block) {
-  if (cluster_->blocks().size() == 1 || cluster_->grid().launch().findings == nullptr) return;
-  const std::size_t warps = block.warps().size();
-  const auto judge = [&](const Touch& touch, std::uint32_t offset, bool reads) {
-    if (touch.time == 0 || touch.party == order_.copies() || touch.party / warps == block.rank() ||
-        outlives(block, touch, reads))
-      return;
-    Block& other = cluster_->block(static_cast<std::uint32_t>(touch.party / warps));
-    const Operation& op = cluster_->grid().code().operations[touch.operation];
-    const Actor actor{&other.warps()[touch.party % warps], &op, touch.lane == kSeveralLanes ? 0 : touch.lane};
-    report(actor,
-           {.code = "exited-block",
-            .address = fmt::format("shared of thread block {} + {:#x}", block.rank(), offset)},
-           "keep thread blocks from exiting while others use their shared memory: barrier.cluster.arrive and "
-           "barrier.cluster.wait before the exit",
-           [&] {
-             return fmt::format(
-                 "it accesses byte {:#x} of shared memory of thread block {} of the cluster, which may have "
-                 "exited before",
-                 offset, block.rank());
-           });
-  };
-  logs_[block.rank()].for_all([&](SharedCell& cell, std::uint32_t offset) {
-    if (!cell.overwritten) judge(cell.read, offset, true);
-    if (!cell.overwritten) judge(cell.other_read, offset, true);
-    judge(cell.write, offset, false);
-  });
 }
 
 bool Races::read(const Actor& actor, const SharedPlace& place, std::uint32_t bytes, AccessKind kind) {
@@ -283,7 +235,8 @@ bool Races::read(const Actor& actor, const SharedPlace& place, std::uint32_t byt
   return found_;
 }
 
-bool Races::write(const Actor& actor, const SharedPlace& place, std::uint32_t bytes, AccessKind kind) {
+bool Races::write(const Actor& actor, const SharedPlace& place, std::uint32_t bytes, AccessKind kind,
+                  bool updates) {
   found_ = false;
   const Touch now = touch_of(actor, kind);
   logs_[place.block->rank()].for_cells(place.offset, bytes, [&](SharedCell& cell, std::uint32_t offset) {
@@ -293,7 +246,7 @@ bool Races::write(const Actor& actor, const SharedPlace& place, std::uint32_t by
     if (cell.barrier && !kind.strong) used_as_data(here);
     check_write(here, cell);
     if (kind.strong) {
-      note_strong_write(now, cell);
+      note_strong_write(now, cell, updates);
       // Later strong writes are judged against weak reads.
       if (cell.overwritten || cell.read.kind.strong) cell.forget_reads();
       return;
@@ -377,27 +330,6 @@ void Races::reduction_ends(const SharedPlace& place, std::uint32_t bytes, const 
     } else {
       note_strong_write(now, cell);
     }
-  });
-}
-
-void Races::hide_barrier(const Actor& actor, const SharedPlace& place) {
-  hidden_.push_back({party_of(*actor.warp), static_cast<std::uint8_t>(actor.lane), place});
-}
-
-void Races::show_barriers(const Warp& warp, Mask lanes) {
-  const Party party = party_of(warp);
-  std::erase_if(hidden_, [&](const Hidden& each) {
-    if (each.party != party || (lanes >> each.lane & 1) == 0) return false;
-    logs_[each.barrier.block->rank()].for_cells(each.barrier.offset, 8,
-                                                [](SharedCell& cell, std::uint32_t) { cell.shown = true; });
-    return true;
-  });
-}
-
-void Races::mark_barrier(const SharedPlace& place, bool is_barrier) {
-  logs_[place.block->rank()].for_cells(place.offset, 8, [&](SharedCell& cell, std::uint32_t) {
-    cell.barrier = is_barrier;
-    cell.shown = false;
   });
 }
 

@@ -34,7 +34,9 @@ class Races {
 
   /// Whether something was found.
   bool read(const Actor& actor, const SharedPlace& place, std::uint32_t bytes, AccessKind kind);
-  bool write(const Actor& actor, const SharedPlace& place, std::uint32_t bytes, AccessKind kind);
+  /// `updates`: by an atomic operation.
+  bool write(const Actor& actor, const SharedPlace& place, std::uint32_t bytes, AccessKind kind,
+             bool updates = false);
 
   /// A copy that reads is issued; it has read. `by` is the copies' party if an mbarrier signals the end, else
   /// the party of the warp that waited for its own copy.
@@ -71,6 +73,7 @@ class Races {
   bool meet(const Touch& now, const Touch& before) const;  // neither is before the other, which is allowed
   bool is_before(const Touch& before, const Touch& now) const;
   bool ordered(const Touch& now, const Touch& before) const;
+  bool observed(const Touch& now, const SharedCell& cell) const;
   /// The same, of a read or the write of a copy that a write follows.
   bool over_before(const Touch& now, const Touch& before) const;
   void check_read(const Here& here, const SharedCell& cell);
@@ -82,7 +85,7 @@ class Races {
   void check_refill(const Here& here, const SharedCell& cell);
   void check_readers(const Here& here, const SharedCell& cell);
   void note_read(const Touch& now, SharedCell& cell) const;
-  void note_strong_write(const Touch& now, SharedCell& cell) const;
+  void note_strong_write(const Touch& now, SharedCell& cell, bool updates = false) const;
   void reduction_ends(const SharedPlace& place, std::uint32_t bytes, const Touch& reducing, Party by);
   bool is_shown(const Touch& now, const SharedCell& cell) const;
   bool knows_all(const Touch& now, const SharedCell& cell) const;

@@ -15,7 +15,8 @@
 // a release has to follow the write, fence.proxy.tensormap::generic.release or that of
 // tensormap.cp_fenceproxy, and fence.proxy.tensormap::generic.acquire of the map has to come between that and
 // its use (PTX ISA 8.6, 9.7.13.4). Found only when findings are collected, since the log of global memory
-// knows the writes. That a release is missing is found within a cluster only.
+// knows the writes. That a release is missing is found within a cluster only. A copy that an mbarrier counts
+// reads its map until it is complete: a map that is written before is a race as any other.
 namespace ptxloom::exec {
 
 class Cluster;
@@ -24,7 +25,7 @@ class TensorMaps {
  public:
   static constexpr std::uint32_t kBytes = 128;
 
-  TensorMaps(Cluster& cluster, const Order& order, const GlobalRaces& global)
+  TensorMaps(Cluster& cluster, const Order& order, GlobalRaces& global)
       : cluster_(&cluster), order_(&order), global_(&global) {}
   void start();
 
@@ -32,8 +33,8 @@ class TensorMaps {
   /// The instruction writes maps and releases them.
   void publish(const Operation& op) { publishers_.insert(number_of(op)); }
   void acquire(const Actor& actor, const std::byte* map);
-  /// A copy uses the map.
-  void use(const Actor& actor, const std::byte* map);
+  /// A copy uses the map. `counted`: by an mbarrier.
+  void use(const Actor& actor, const std::byte* map, bool counted);
 
  private:
   /// Who wrote a map last: the same number for the same writes, and one of them.
@@ -56,7 +57,7 @@ class TensorMaps {
 
   Cluster* cluster_;
   const Order* order_;
-  const GlobalRaces* global_;
+  GlobalRaces* global_;
   std::set<std::uint32_t> publishers_;  // operations
   std::map<Party, Time> released_;      // when the warp did last
   std::map<const std::byte*, std::vector<Acquire>> acquired_;

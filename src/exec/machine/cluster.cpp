@@ -61,7 +61,7 @@ bool Cluster::spins() const {
   bool any = false;
   for (const Block& block : blocks_)
     for (const Warp& warp : block.warps()) {
-      if (warp.flow().blocked()) continue;  // it waits, or has exited
+      if (warp.flow().running() == 0) continue;  // it waits, or has exited
       if (!warp.spins() && !warp.vain()) return false;
       any |= warp.spins() && !warp.vain();
     }

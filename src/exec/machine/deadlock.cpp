@@ -93,7 +93,7 @@ void report_spinning(Cluster& cluster) {
   const Warp* first = nullptr;
   for (const Block& block : cluster.blocks())
     for (const Warp& warp : block.warps())
-      if (first == nullptr && !warp.flow().blocked() && warp.spins() && !warp.vain()) first = &warp;
+      if (first == nullptr && warp.flow().running() != 0 && warp.spins() && !warp.vain()) first = &warp;
   std::string text = "it tests memory here forever: no other thread that runs changes it";
   const std::uint64_t left = cluster.work().left();
   if (left != 0 && cluster.grid().code().communicates)
@@ -101,7 +101,7 @@ void report_spinning(Cluster& cluster) {
         "; {} of {} clusters have not started, since a GPU of this target holds no more at once, and none of "
         "those that run ends",
         left, cluster.grid().clusters());
-  fault(*first, first->tried(), first->flow().current().lanes, "spin-deadlock", text,
+  fault(*first, first->tried(), first->flow().running(), "spin-deadlock", text,
         left != 0 ? "launch no more thread blocks than are resident at once, or let none wait for later ones"
                   : "look for who has to change it: it waits too, has ended, or changes something else");
 }

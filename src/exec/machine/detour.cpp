@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "exec/machine/block.hpp"
+#include "exec/machine/call.hpp"
 #include "exec/machine/code.hpp"
 #include "exec/machine/fault.hpp"
 #include "exec/machine/grid.hpp"
@@ -13,14 +14,34 @@
 namespace ptxloom::exec {
 namespace {
 
-bool ends(const Operation& op) { return op.ends && !op.guarded; }
-
 bool jumps(const Operation& op) { return op.target != 0 && !op.guarded; }
 
 // Whether nothing but jumps comes before the end of the thread.
 bool only_exits(const Code& code, std::uint32_t pc) {
   for (int most = 8; most != 0 && jumps(code.operations[pc]); --most) pc = code.operations[pc].target;
-  return ends(code.operations[pc]);
+  const Operation& op = code.operations[pc];
+  return op.ends && !op.guarded && op.run != &run_return;
+}
+
+// Calls f(pc) for the functions that a call may enter.
+template <class F>
+void for_entries(const Code& code, const CallPlan& plan, F f) {
+  if (!plan.address) return f(code.callees[plan.callee].entry);
+  for (const Callee& callee : code.callees) f(callee.entry);
+}
+
+// Calls f(pc) for what may come after an operation. A function may return to any call.
+template <class F>
+void for_successors(const Code& code, std::uint32_t pc, F f) {
+  const Operation& op = code.operations[pc];
+  if (op.target != 0) f(op.target);
+  if (op.by_index)
+    for (const std::uint32_t target : op.plan_as<std::vector<std::uint32_t>>()) f(target);
+  if (op.run == &run_call) for_entries(code, op.plan_as<CallPlan>(), f);
+  if (op.run == &run_return)
+    for (const Operation& call : code.operations)
+      if (call.run == &run_call) f(code.number_of(call) + 1);
+  if (op.guarded || !(op.target != 0 || op.by_index || op.ends)) f(pc + 1);
 }
 
 bool leads_to(const Code& code, std::uint32_t from, std::uint32_t to) {
@@ -32,9 +53,7 @@ bool leads_to(const Code& code, std::uint32_t from, std::uint32_t to) {
     if (pc == to) return true;
     if (pc >= seen.size() || seen[pc]) continue;
     seen[pc] = true;
-    const Operation& op = code.operations[pc];
-    if (op.target != 0) next.push_back(op.target);
-    if (!jumps(op) && !ends(op)) next.push_back(pc + 1);
+    for_successors(code, pc, [&](std::uint32_t successor) { next.push_back(successor); });
   }
   return false;
 }

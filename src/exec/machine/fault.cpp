@@ -26,6 +26,35 @@ auto with_statement(const Code& code, const Operation& op, F f) {
                     : f(function, function.instructions[op.instruction]);
 }
 
+using SourcePlace = ir::Location::Place;
+
+bool is_same_place(const SourcePlace& one, const SourcePlace& other) {
+  return one.file == other.file && one.line == other.line && one.column == other.column;
+}
+
+// The call in the kernel's own source, through however many functions that were inlined there: each names the
+// place that its code was put in, which may be in such a function, too.
+SourcePlace outermost_call(const ir::Function& function, const SourcePlace& inlined_at) {
+  SourcePlace place = inlined_at;
+  for (std::size_t depth = 0; depth < function.locations.size(); ++depth) {
+    const auto outer = std::ranges::find_if(function.locations, [&](const ir::Location& each) {
+      return each.inlined_at && is_same_place(each.place, place);
+    });
+    if (outer == function.locations.end()) break;
+    place = *outer->inlined_at;
+  }
+  return place;
+}
+
+// Empty if the PTX does not name the file.
+std::string file_of(const Code& code, const SourcePlace& place) {
+  const auto file = std::ranges::find(code.files, place.file, &ir::File::index);
+  if (file == code.files.end()) return {};
+  const std::string& name = file->name;
+  const bool quoted = name.size() > 1 && name.front() == '"';  // as it stands in the PTX
+  return quoted ? name.substr(1, name.size() - 2) : name;
+}
+
 void set_source(const Code& code, const ir::Function& function, ir::Statement::Kind kind, std::uint32_t index,
                 Site& site) {
   const ir::Location* location = nullptr;
@@ -34,12 +63,13 @@ void set_source(const Code& code, const ir::Function& function, ir::Statement::K
     if (statement.kind == kind && statement.index == index) break;
   }
   if (location == nullptr) return;
-  const auto file = std::ranges::find(code.files, location->place.file, &ir::File::index);
-  if (file == code.files.end()) return;
-  site.file = file->name;
-  if (site.file.size() > 1 && site.file.front() == '"')  // as it stands in the PTX
-    site.file = site.file.substr(1, site.file.size() - 2);
+  site.file = file_of(code, location->place);
+  if (site.file.empty()) return;
   site.file_line = static_cast<int>(location->place.line);
+  if (!location->inlined_at) return;
+  const SourcePlace call = outermost_call(function, *location->inlined_at);
+  site.call_file = file_of(code, call);
+  site.call_line = static_cast<int>(call.line);
 }
 
 Site site_of(const Code& code, const Operation& op) {

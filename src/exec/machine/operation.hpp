@@ -34,7 +34,8 @@ struct Operation {
   Semantic run = nullptr;
   bool begins = false;  ///< first of its instruction's operations
   bool guarded = false;
-  bool ends = false;  ///< threads leave the function, or the kernel, here
+  bool ends = false;      ///< threads leave the function, or the kernel, here
+  bool by_index = false;  ///< brx.idx: the plan has its targets
   Slot guard;
   std::vector<Slot> slots;               ///< the operands in the variant's order, vectors element by element
   std::array<std::uint8_t, 16> first{};  ///< where each operand starts in `slots`

@@ -43,6 +43,12 @@ class Flow {
   Mask live() const { return live_; }
   /// No group can run: all lanes wait or have exited.
   bool blocked() const { return current_.lanes == 0; }
+  /// The lanes that run, or will in the next turn.
+  Mask running() const {
+    Mask lanes = current_.lanes;
+    for (const Group& group : aside_) lanes |= group.lanes;
+    return lanes;
+  }
   const std::vector<Group>& parked() const { return parked_; }
 
   /// The lanes of groups that can run, and are at an instruction for which holds(pc).
