@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <string_view>
 
 namespace [[gnu::visibility("default")]] ptxloom {
 
@@ -15,8 +16,8 @@ using Settings = std::map<std::string, std::string, std::less<>>;
 /// The value of a parameter that is a number. It must be there, and be one, as ParameterSpace::complete makes
 /// sure.
 ///@{
-std::uint64_t number(const Settings& settings, const std::string& name);
-double real(const Settings& settings, const std::string& name);
+std::uint64_t number_of(const Settings& settings, std::string_view name);
+double real_of(const Settings& settings, std::string_view name);
 ///@}
 
 }  // namespace ptxloom

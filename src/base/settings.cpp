@@ -1,17 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ptxloom/settings.hpp"
 
+#include <fmt/format.h>
+
 #include <charconv>
+#include <stdexcept>
 
 namespace ptxloom {
 
-std::uint64_t number(const Settings& settings, const std::string& name) {
-  return std::stoull(settings.at(name));
+namespace {
+
+const std::string& text_of(const Settings& settings, std::string_view name) {
+  const auto found = settings.find(name);
+  if (found == settings.end()) throw std::out_of_range(fmt::format("no parameter {}", name));
+  return found->second;
+}
+
+}  // namespace
+
+std::uint64_t number_of(const Settings& settings, std::string_view name) {
+  return std::stoull(text_of(settings, name));
 }
 
 // Not std::stod, which throws for numbers as small as 1e-310.
-double real(const Settings& settings, const std::string& name) {
-  const std::string& text = settings.at(name);
+double real_of(const Settings& settings, std::string_view name) {
+  const std::string& text = text_of(settings, name);
   double value = 0;
   std::from_chars(text.data(), text.data() + text.size(), value);
   return value;

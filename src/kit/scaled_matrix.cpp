@@ -19,10 +19,6 @@ constexpr const char* kDefaultGroup = "128";
 constexpr std::array<std::pair<std::string_view, Scales>, 4> kScales = {
     {{"tensor", Scales::tensor}, {"row", Scales::row}, {"group", Scales::group}, {"block", Scales::block}}};
 
-std::uint64_t number(const Settings& settings, std::string_view name) {
-  return std::stoull(settings.find(name)->second);
-}
-
 Error bad_value(std::string_view template_name, const std::string& message, std::string hint) {
   return Error(ErrorKind::usage, "bad-value", fmt::format("{}: {}", template_name, message), std::move(hint));
 }
@@ -66,11 +62,11 @@ std::string_view name(Scales scales) {
 }
 
 ScaledMatrix::ScaledMatrix(const Settings& settings)
-    : rows(static_cast<std::uint32_t>(number(settings, "rows"))),
-      n(static_cast<std::uint32_t>(number(settings, "n"))),
+    : rows(static_cast<std::uint32_t>(number_of(settings, "rows"))),
+      n(static_cast<std::uint32_t>(number_of(settings, "n"))),
       format(find_scaled_format(settings.at("format"))),
       scales(scales_named(settings.at("scales"))),
-      group(settings.contains("group") ? static_cast<std::uint32_t>(number(settings, "group")) : n),
+      group(settings.contains("group") ? static_cast<std::uint32_t>(number_of(settings, "group")) : n),
       packing(packing_of(settings)),
       tiled_scales(settings.at("scale_layout") == "tiles") {
   if (scales == Scales::block) group = kScaleBlock;
@@ -98,10 +94,10 @@ NarrowUnit pitch_unit(const Settings& settings) {
 
 void check_scaled_size(const Settings& settings, std::string_view template_name, std::uint64_t rows,
                        const std::string& pitch) {
-  if (number(settings, "n") > kMostElements)
+  if (number_of(settings, "n") > kMostElements)
     throw Error(ErrorKind::usage, "shape-too-large", fmt::format("{}: n={}", template_name, settings.at("n")),
                 "a row can have at most 2^30 elements");
-  if (rows > kMostBytes / sizeof(float) / number(settings, pitch))
+  if (rows > kMostBytes / sizeof(float) / number_of(settings, pitch))
     throw Error(ErrorKind::usage, "shape-too-large",
                 fmt::format("{}: {} rows with {}={}", template_name, rows, pitch, settings.at(pitch)),
                 "a matrix can have at most 2^44 elements, padding included");

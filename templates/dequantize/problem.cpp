@@ -15,18 +15,18 @@ Settings complete_problem(const ParameterSpace& space, const Settings& given) {
   space.require(words, {"rows", "n", "format"});
   kit::complete_scaled_matrix(words, kName);
   const kit::NarrowUnit unit = kit::pitch_unit(words);
-  space.complete_pitch(words, "pitch_x", number(words, "n"), {unit.elements, unit.bytes});
-  space.complete_pitch(words, "pitch_y", number(words, "n"));
+  space.complete_pitch(words, "pitch_x", number_of(words, "n"), {unit.elements, unit.bytes});
+  space.complete_pitch(words, "pitch_y", number_of(words, "n"));
   for (const char* pitch : {"pitch_x", "pitch_y"})
-    kit::check_scaled_size(words, kName, number(words, "rows"), pitch);
+    kit::check_scaled_size(words, kName, number_of(words, "rows"), pitch);
   return words;
 }
 
 Problem::Problem(const Settings& words)
     : kit::ScaledMatrix(words),
       y(*find_type(words.at("y"))),
-      pitch_x(number(words, "pitch_x")),
-      pitch_y(number(words, "pitch_y")) {}
+      pitch_x(number_of(words, "pitch_x")),
+      pitch_y(number_of(words, "pitch_y")) {}
 
 std::vector<TensorPlan> tensors_of(const Problem& p) {
   std::vector<TensorPlan> plans = {

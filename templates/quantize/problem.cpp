@@ -35,7 +35,7 @@ void check_options(const Settings& words) {
 
 /// Rows in memory of the matrix with this pitch.
 std::uint64_t rows_of(const Settings& words, std::string_view pitch) {
-  return number(words, pitch == "pitch_x" && words.at("transpose") == "yes" ? "n" : "rows");
+  return number_of(words, pitch == "pitch_x" && words.at("transpose") == "yes" ? "n" : "rows");
 }
 
 }  // namespace
@@ -47,8 +47,8 @@ Settings complete_problem(const ParameterSpace& space, const Settings& given) {
   complete_scale_round(words);
   check_options(words);
   const kit::NarrowUnit unit = kit::pitch_unit(words);
-  space.complete_pitch(words, "pitch_x", number(words, words.at("transpose") == "yes" ? "rows" : "n"));
-  space.complete_pitch(words, "pitch_y", number(words, "n"), {unit.elements, unit.bytes});
+  space.complete_pitch(words, "pitch_x", number_of(words, words.at("transpose") == "yes" ? "rows" : "n"));
+  space.complete_pitch(words, "pitch_y", number_of(words, "n"), {unit.elements, unit.bytes});
   for (const char* pitch : {"pitch_x", "pitch_y"})
     kit::check_scaled_size(words, kName, rows_of(words, pitch), pitch);
   return words;
@@ -61,9 +61,9 @@ Problem::Problem(const Settings& words)
       transposed(words.at("transpose") == "yes"),
       computed(words.at("scale_of_tensor") == "computed"),
       stochastic(words.at("round") == "stochastic"),
-      seed(number(words, "seed")),
-      pitch_x(number(words, "pitch_x")),
-      pitch_y(number(words, "pitch_y")) {}
+      seed(number_of(words, "seed")),
+      pitch_x(number_of(words, "pitch_x")),
+      pitch_y(number_of(words, "pitch_y")) {}
 
 std::vector<TensorPlan> tensors_of(const Problem& p) {
   using Role = TensorPlan::Role;

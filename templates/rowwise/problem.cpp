@@ -35,17 +35,17 @@ void check_norm_parameters(const ParameterSpace& space, const Settings& words) {
   if (!norm && words.at("y") == "e4m3")
     throw Error(ErrorKind::usage, "bad-value", fmt::format("rowwise: y=e4m3 cannot be used with op={}", op),
                 "use y=f32, f16 or bf16, or op=rms_norm or op=layer_norm");
-  if (real(words, "eps") < 0)
+  if (real_of(words, "eps") < 0)
     throw Error(ErrorKind::usage, "bad-value", fmt::format("rowwise: eps={} is negative", words.at("eps")),
                 "give 0 or a small positive number");
 }
 
 void check_size(const Settings& words) {
-  if (number(words, "n") > kMostElements)
+  if (number_of(words, "n") > kMostElements)
     throw Error(ErrorKind::usage, "shape-too-large", fmt::format("rowwise: n={}", words.at("n")),
                 "a row can have at most 2^30 elements");
   for (const char* pitch : {"pitch_x", "pitch_y"})
-    if (number(words, "rows") > kMostBytes / sizeof(float) / number(words, pitch))
+    if (number_of(words, "rows") > kMostBytes / sizeof(float) / number_of(words, pitch))
       throw Error(ErrorKind::usage, "shape-too-large",
                   fmt::format("rowwise: {} rows with {}={}", words.at("rows"), pitch, words.at(pitch)),
                   "a matrix can have at most 2^44 elements, padding included");
@@ -60,24 +60,24 @@ std::string_view name(Op op) {
 Settings complete_problem(const ParameterSpace& space, const Settings& given) {
   Settings words = space.complete(space.problem(), given);
   space.require(words, {"op", "rows", "n"});
-  space.complete_pitch(words, "pitch_x", number(words, "n"));
-  space.complete_pitch(words, "pitch_y", number(words, "n"));
+  space.complete_pitch(words, "pitch_x", number_of(words, "n"));
+  space.complete_pitch(words, "pitch_y", number_of(words, "n"));
   check_norm_parameters(space, words);
   check_size(words);
   return words;
 }
 
 Problem::Problem(const Settings& words)
-    : rows(static_cast<std::uint32_t>(number(words, "rows"))),
-      n(static_cast<std::uint32_t>(number(words, "n"))),
+    : rows(static_cast<std::uint32_t>(number_of(words, "rows"))),
+      n(static_cast<std::uint32_t>(number_of(words, "n"))),
       x(*find_type(words.at("x"))),
       y(*find_type(words.at("y"))),
-      pitch_x(number(words, "pitch_x")),
-      pitch_y(number(words, "pitch_y")),
+      pitch_x(number_of(words, "pitch_x")),
+      pitch_y(number_of(words, "pitch_y")),
       residual(optional_type(words, "residual")),
       weight(optional_type(words, "weight")),
       bias(optional_type(words, "bias")),
-      eps(real(words, "eps")) {
+      eps(real_of(words, "eps")) {
   for (const auto& [name, value] : kOps)
     if (name == words.at("op")) op = value;
 }

@@ -27,7 +27,7 @@ constexpr int kPadded = 16;                                       // elements of
 constexpr std::uint32_t kInstructionOfBytes = 32;                 // elements of k
 
 std::uint32_t number(const Settings& words, const std::string& name) {
-  return static_cast<std::uint32_t>(std::stoull(words.at(name)));
+  return static_cast<std::uint32_t>(number_of(words, name));
 }
 
 /// Floats of 8 bits and less without scales of blocks.
@@ -67,15 +67,15 @@ Format format_named(const std::string& name) {
 
 void check_sizes(const Settings& words) {
   for (const char* name : {"m", "n", "k"})
-    if (std::stoull(words.at(name)) > kMostExtent)
+    if (number_of(words, name) > kMostExtent)
       throw Error(ErrorKind::usage, "shape-too-large",
                   fmt::format("scaled_gemm: {}={}", name, words.at(name)), "a size is at most 2^30");
 }
 
 void check_products(const Settings& words) {
-  const std::uint64_t batch = std::stoull(words.at("batch"));
+  const std::uint64_t batch = number_of(words, "batch");
   const auto check = [&](const char* size, const char* what) {
-    if (batch * std::stoull(words.at(size)) > kMostExtent)
+    if (batch * number_of(words, size) > kMostExtent)
       throw Error(ErrorKind::usage, "shape-too-large",
                   fmt::format("scaled_gemm: batch={} of {}={}", batch, size, words.at(size)),
                   fmt::format("all batches together have at most 2^30 {}", what));
@@ -93,7 +93,7 @@ void check_gates(const Settings& words) {
 
 void check_epilogue(const Settings& words) {
   for (const char* factor : {"alpha", "beta"})
-    if (std::abs(real(words, factor)) > std::numeric_limits<float>::max())
+    if (std::abs(real_of(words, factor)) > std::numeric_limits<float>::max())
       throw Error(ErrorKind::usage, "bad-value",
                   fmt::format("scaled_gemm: {}={} does not fit f32, in which it is applied", factor,
                               words.at(factor)),
@@ -301,8 +301,8 @@ Problem::Problem(const Settings& words)
   if (words.at("bias") != "none") bias = *find_type(words.at("bias"));
   if (words.at("c") != "none") c = *find_type(words.at("c"));
   ldc = number(words, "ldc");
-  alpha = real(words, "alpha");
-  beta = real(words, "beta");
+  alpha = real_of(words, "alpha");
+  beta = real_of(words, "beta");
   activation = *kit::find_activation(words.at("activation"));
   c_last = words.at("add_c") == "after";
   a.batched = separate();

@@ -17,7 +17,7 @@ constexpr const char* kDefaultGroup = "128";
 constexpr const char* kWholeRow = "row";
 
 std::uint32_t number(const Settings& words, const std::string& name) {
-  return static_cast<std::uint32_t>(std::stoull(words.at(name)));
+  return static_cast<std::uint32_t>(number_of(words, name));
 }
 
 /// An MX format or NVFP4; null: others, which have a choice of groups and scales.
@@ -68,8 +68,7 @@ Error too_large(std::string message) {
 
 void check_sizes(const Settings& words) {
   for (const char* name : {"n", "k", "batch", "pitch"})
-    if (std::stoull(words.at(name)) > kMostExtent)
-      throw too_large(fmt::format("{}={}", name, words.at(name)));
+    if (number_of(words, name) > kMostExtent) throw too_large(fmt::format("{}={}", name, words.at(name)));
   const Problem p(words);
   const std::uint64_t row_tiles = p.layout().row_tiles() * p.batch;
   for (const std::uint64_t units : {p.layout().depth_tiles(), p.layout().groups(p.group)})
@@ -84,7 +83,7 @@ Settings complete_problem(const ParameterSpace& space, const Settings& given) {
   space.require(words, {"n", "k", "format"});
   check_formats(words);
   complete_scales(words);
-  space.complete_pitch(words, "pitch", std::stoull(words.at("k")), row_unit(element_of(words)));
+  space.complete_pitch(words, "pitch", number_of(words, "k"), row_unit(element_of(words)));
   check_sizes(words);
   return words;
 }

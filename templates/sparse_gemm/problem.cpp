@@ -15,7 +15,7 @@ constexpr std::uint64_t kMostExtent = std::uint64_t{1} << 30;  // positions are 
 constexpr int kRowBytes = 16;                                  // rows of A begin at multiples of it
 
 std::uint32_t number(const Settings& words, const std::string& name) {
-  return static_cast<std::uint32_t>(std::stoull(words.at(name)));
+  return static_cast<std::uint32_t>(number_of(words, name));
 }
 
 std::optional<Type> optional_type(const Settings& words, const std::string& name) {
@@ -24,7 +24,7 @@ std::optional<Type> optional_type(const Settings& words, const std::string& name
 
 void check_sizes(const Settings& words) {
   for (const char* name : {"m", "n", "k"})
-    if (std::stoull(words.at(name)) > kMostExtent)
+    if (number_of(words, name) > kMostExtent)
       throw Error(ErrorKind::usage, "shape-too-large",
                   fmt::format("sparse_gemm: {}={}", name, words.at(name)), "a size is at most 2^30");
 }

@@ -95,8 +95,8 @@ Gemm::State::State(const Context& context, Settings given, Settings config, bool
               .ldc = number(given_, "ldc"),
               .ldd = number(given_, "ldd"),
               .reads_c = base_->reads_c()};
-  alpha_ = real(whole, "alpha");
-  beta_ = real(whole, "beta");
+  alpha_ = real_of(whole, "alpha");
+  beta_ = real_of(whole, "beta");
   for (const Kernel& loaded : base_->kernel.kernels)
     pool_.find(loaded.ptx(), loaded.name(), {}, [&] { return loaded; });
 }

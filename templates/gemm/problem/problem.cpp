@@ -46,7 +46,7 @@ void check_result(const std::string& name, const std::string& type, const std::s
 }
 
 void check_single(const Settings& settings, const std::string& name) {
-  if (std::abs(real(settings, name)) <= std::numeric_limits<float>::max()) return;
+  if (std::abs(real_of(settings, name)) <= std::numeric_limits<float>::max()) return;
   throw Error(ErrorKind::usage, "bad-value",
               fmt::format("gemm: {}={} does not fit f32, in which it is applied", name, settings.at(name)),
               "scale the operands, or use f64");
@@ -55,7 +55,7 @@ void check_single(const Settings& settings, const std::string& name) {
 Type type_of(const Settings& settings, const std::string& name) { return *find_type(settings.at(name)); }
 
 void check_integral(const Settings& settings, const std::string& name) {
-  const double value = real(settings, name);
+  const double value = real_of(settings, name);
   if (value != std::floor(value) || std::abs(value) > std::numeric_limits<std::int32_t>::max())
     throw Error(ErrorKind::usage, "bad-value",
                 fmt::format("gemm: {}={} is not a 32-bit integer", name, settings.at(name)),
@@ -95,8 +95,9 @@ GemmGroups groups_of(const Settings& settings) {
 
 // Results of batches follow each other, or lie side by side in rows that are long enough for all.
 void check_results_apart(const Settings& settings) {
-  const std::uint64_t m = number(settings, "m"), n = number(settings, "n"), ld = number(settings, "ldd"),
-                      stride = number(settings, "stride_d"), others = number(settings, "batch") - 1;
+  const std::uint64_t m = number_of(settings, "m"), n = number_of(settings, "n"),
+                      ld = number_of(settings, "ldd"), stride = number_of(settings, "stride_d"),
+                      others = number_of(settings, "batch") - 1;
   const std::uint64_t least = span(m, n, ld, 0, 1);
   if (stride >= least || (stride >= n && stride <= ld && others * stride + n <= ld)) return;
   throw Error(ErrorKind::usage, "bad-stride",
@@ -109,7 +110,7 @@ void check_results_apart(const Settings& settings) {
 // Strides that are not given are those of contiguous batches; with a single matrix strides are ignored.
 void complete_batch(Settings& settings) {
   const bool contiguous = settings.at("groups") == "contiguous";
-  const auto size = [&](const char* word) { return number(settings, word); };
+  const auto size = [&](const char* word) { return number_of(settings, word); };
   const auto rows = [&](const char* layout, const char* contiguous_along_k, const char* extent) {
     return size(settings.at(layout) == contiguous_along_k ? extent : "k");
   };
@@ -188,10 +189,10 @@ Settings complete_problem(const ParameterSpace& space, const Settings& given) {
   check_result("d", settings["d"], "a=" + row[0], row[3]);
   check_result("c", settings["c"], "a=" + row[0], row[4]);
   if (settings["d"] == "s32") check_result("c", settings["c"], "d=s32", "s32");
-  space.complete_pitch(settings, "lda", number(settings, settings["a_layout"] == "row" ? "k" : "m"));
-  space.complete_pitch(settings, "ldb", number(settings, settings["b_layout"] == "col" ? "k" : "n"));
-  space.complete_pitch(settings, "ldc", number(settings, "n"));
-  space.complete_pitch(settings, "ldd", number(settings, "n"));
+  space.complete_pitch(settings, "lda", number_of(settings, settings["a_layout"] == "row" ? "k" : "m"));
+  space.complete_pitch(settings, "ldb", number_of(settings, settings["b_layout"] == "col" ? "k" : "n"));
+  space.complete_pitch(settings, "ldc", number_of(settings, "n"));
+  space.complete_pitch(settings, "ldd", number_of(settings, "n"));
   complete_batch(settings);
   check_sums(settings);
   leave_out_defaults(space, settings);
@@ -207,31 +208,31 @@ Settings complete_problem(const ParameterSpace& space, const Settings& given) {
 
 Problem::Problem(const ParameterSpace& space, const Settings& given) {
   const Settings settings = complete_problem(space, given);
-  m = static_cast<std::uint32_t>(number(settings, "m"));
-  n = static_cast<std::uint32_t>(number(settings, "n"));
-  k = static_cast<std::uint32_t>(number(settings, "k"));
+  m = static_cast<std::uint32_t>(number_of(settings, "m"));
+  n = static_cast<std::uint32_t>(number_of(settings, "n"));
+  k = static_cast<std::uint32_t>(number_of(settings, "k"));
   const auto or_else = [&](const std::string& name, std::uint64_t otherwise) {
-    return settings.contains(name) ? number(settings, name) : otherwise;
+    return settings.contains(name) ? number_of(settings, name) : otherwise;
   };
   batch = static_cast<std::uint32_t>(or_else("batch", 1));
   groups = groups_of(settings);
   accumulator = *find_type(type_row(space, settings.at("a"), settings.at("b"))[2]);
   const auto matrix = [&](const std::string& name, std::uint32_t extent, bool k_contiguous) {
     const std::uint64_t rows = k_contiguous ? extent : k, cols = k_contiguous ? k : extent;
-    return Matrix{{type_of(settings, name), k_contiguous, rows, cols, number(settings, "ld" + name),
+    return Matrix{{type_of(settings, name), k_contiguous, rows, cols, number_of(settings, "ld" + name),
                    or_else("stride_" + name, 0)},
                   name};
   };
   a = matrix("a", m, settings.at("a_layout") == "row");
   b = matrix("b", n, settings.at("b_layout") == "col");
-  c = {"c", type_of(settings, "c"), number(settings, "ldc"), or_else("stride_c", 0)};
-  d = {"d", type_of(settings, "d"), number(settings, "ldd"), or_else("stride_d", 0)};
+  c = {"c", type_of(settings, "c"), number_of(settings, "ldc"), or_else("stride_c", 0)};
+  d = {"d", type_of(settings, "d"), number_of(settings, "ldd"), or_else("stride_d", 0)};
   arithmetic = accumulator == s32 && d.type != s32 ? f32 : accumulator;
   for (const Matrix& one :
        {a, b, Matrix{{d.type, true, m, n, std::max(c.ld, d.ld), std::max(c.stride, d.stride)}, "d"}})
     check_bytes(one, batch);
-  alpha = real(settings, "alpha");
-  beta = real(settings, "beta");
+  alpha = real_of(settings, "alpha");
+  beta = real_of(settings, "beta");
   terms = terms_of(settings);
   promoted = settings.at("sums") == "promoted" || terms.by_block();
 }
