@@ -48,6 +48,16 @@ TEST_CASE("linked scaled_gemm kernels of further formats do not spill") {
     }
 }
 
+TEST_CASE("linked scaled_gemm kernels with plain sums do not spill") {
+  for (const Settings& formats : {Settings{{"format_a", "e4m3"}, {"format_b", "s4"}, {"group", "row"}},
+                                  {{"format_a", "e4m3"}, {"format_b", "mxfp4"}},
+                                  {{"format_a", "e4m3"}, {"format_b", "nvfp4"}},
+                                  {{"format_a", "s8"}, {"format_b", "u4"}, {"group", "row"}}})
+    for (const char* m : {"16", "4096"})
+      check_linked("scaled_gemm", "sm_90a",
+                   test::with(formats, {{"m", m}, {"n", "8192"}, {"k", "8192"}, {"sums", "plain"}}));
+}
+
 TEST_CASE("linked scaled_gemm kernels that dequantize both operands do not spill") {
   for (const auto& [a, b] :
        {std::pair{"mxfp8_e4m3", "mxfp4"}, {"mxfp6_e3m2", "mxfp8_e5m2"}, {"nvfp4", "nvfp4"}})

@@ -60,15 +60,15 @@ void Halves::load_scales() {
   k_.set(column_, k_.add(column_, shape_.depth / static_cast<int>(operand_.format.block)));
 }
 
-void Halves::convert(Reg stage) {
+void Halves::convert(Reg stage, Reg buffer) {
   const auto all = [&] {
-    const Reg packed = k_.add(from_, stage);
-    for (int i = 0; i < chunks_; ++i) convert_chunk(i, packed);
+    const Reg packed = k_.add(from_, stage), halves = k_.fma(buffer, halves_.bytes(), to_);
+    for (int i = 0; i < chunks_; ++i) convert_chunk(i, packed, halves);
   };
   inside_ ? k_.if_(*inside_, all) : all();
 }
 
-void Halves::convert_chunk(int number, Reg packed) {
+void Halves::convert_chunk(int number, Reg packed, Reg halves) {
   const std::vector<Reg> words = k_.regs(b32, chunk_bytes(operand_) / 4);
   const std::string opcode = words.size() == 2 ? "ld.shared.v2.b32" : "ld.shared.v4.b32";
   k_.emit(opcode, words, packed_.at(k_, packed, number * row_step_, 0));
@@ -85,7 +85,7 @@ void Halves::convert_chunk(int number, Reg packed) {
     k_.emit("cvt.rn.bf16x2.f32", pairs.back(), values[i + 1], values[i]);
   }
   for (std::size_t i = 0; i < pairs.size(); i += 4)
-    k_.emit("st.shared.v4.b32", halves_.at(k_, to_, number * row_step_, static_cast<int>(4 * i)),
+    k_.emit("st.shared.v4.b32", halves_.at(k_, halves, number * row_step_, static_cast<int>(4 * i)),
             std::span<const Reg>(pairs).subspan(i, 4));
 }
 

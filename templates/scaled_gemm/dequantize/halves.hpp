@@ -43,11 +43,12 @@ class Halves {
 
   /// Loads the scales of this thread's chunks of the next k-block.
   void load_scales();
-  /// Converts the k-block whose scales have been loaded, from the stage at this offset (u32).
-  void convert(Reg stage);
+  /// Converts the k-block whose scales have been loaded, from the stage at this offset to the buffer of this
+  /// number (u32).
+  void convert(Reg stage, Reg buffer);
 
  private:
-  void convert_chunk(int number, Reg packed);
+  void convert_chunk(int number, Reg packed, Reg halves);
   Reg scale(Reg code);
 
   KernelBuilder& k_;

@@ -21,12 +21,12 @@ kit::SharedLayout stage_of(const Problem& p, const Config& c) {
   stage.add("a", packed_tile(p.a, c.tile_m, c.tile_k).bytes(), 128);
   return stage.add("b", packed_tile(p.b, c.tile_n, c.tile_k).bytes(), 128);
 }
-kit::SharedLayout shared_of(const Problem& p, const Config& c) {
+kit::SharedLayout shared_of(const Problem& p, const Config& c, int buffers) {
   const kit::SharedLayout stage = stage_of(p, c);
   kit::SharedLayout shared;
   shared.add("stages", c.stages * stage.pitch(), stage.alignment());
-  shared.add("a", halves_tile(c.tile_m, c.tile_k).bytes(), kSwizzlePattern);
-  return shared.add("b", halves_tile(c.tile_n, c.tile_k).bytes(), kSwizzlePattern);
+  shared.add("a", buffers * halves_tile(c.tile_m, c.tile_k).bytes(), kSwizzlePattern);
+  return shared.add("b", buffers * halves_tile(c.tile_n, c.tile_k).bytes(), kSwizzlePattern);
 }
 ///@}
 
@@ -38,10 +38,16 @@ struct Side {
 
 class Generator {
  public:
-  Generator(std::shared_ptr<const Specs> specs, const Target& target, const Problem& p, const Config& c)
-      : k_(std::move(specs), kName, target), p_(p), c_(c), stage_(stage_of(p, c)), layout_(shared_of(p, c)) {}
+  Generator(std::shared_ptr<const Specs> specs, const Target& target, const Problem& p, const Config& c,
+            const MultiplierKind& kind)
+      : k_(std::move(specs), kName, target),
+        p_(p),
+        c_(c),
+        kind_(kind),
+        stage_(stage_of(p, c)),
+        layout_(shared_of(p, c, kind.buffers)) {}
 
-  ir::Module run(MakeMultiplier make) {
+  ir::Module run() {
     k_.require_block(static_cast<std::uint32_t>(tile_threads(c_)));
     in_ = plain_params(p_).declare(k_);
     thread_ = k_.special("tid.x");
@@ -50,7 +56,7 @@ class Generator {
                              tile_problem(p_, in_, false));
     const kit::TileOrigin tile = tiles.own();
     Side a = side(true, tile), b = side(false, tile);
-    const std::unique_ptr<Multiplier> multiplier = make(
+    const std::unique_ptr<Multiplier> multiplier = kind_.make(
         k_, c_,
         {.a = layout_.address(k_, shared_, "a"), .b = layout_.address(k_, shared_, "b"), .thread = thread_});
     multiply(a, b, *multiplier);
@@ -109,30 +115,34 @@ class Generator {
       finish_copies(a, b);
     }
     for (Side* side : {&a, &b}) side->halves.load_scales();
-    const Reg reading = k_.mov(u32, 0), writing = k_.mov(u32, (c_.stages - 1) * stage_.pitch());
+    const Reg buffer = k_.mov(u32, 0), reading = k_.mov(u32, 0),
+              writing = k_.mov(u32, (c_.stages - 1) * stage_.pitch());
     k_.for_(k_.mov(u32, 0), in_["k"], c_.tile_k, [&](Reg) {
       k_.cp_async_wait(c_.stages - 2);
-      k_.barrier();  // the stage has arrived for all threads, and nobody multiplies the k-block before
+      k_.barrier();  // the stage has arrived for all threads, and nobody multiplies what was in the buffer
       for (Side* side : {&a, &b}) side->copy.issue(writing);
       for (Side* side : {&a, &b}) {
-        side->halves.convert(reading);
+        side->halves.convert(reading, buffer);
         side->halves.load_scales();
       }
       multiplier.publish();
       k_.barrier();
-      multiplier.multiply();
+      multiplier.multiply(buffer);
       finish_copies(a, b);
+      if (kind_.buffers == 2) k_.set(buffer, k_.sub(1, buffer));
       for (const Reg& stage : {reading, writing}) {
         const Reg next = k_.add(stage, stage_.pitch());
         k_.set(stage, k_.select(k_.eq(next, c_.stages * stage_.pitch()), k_.mov(u32, 0), next));
       }
     });
     k_.cp_async_wait();
+    multiplier.finish();
   }
 
   KernelBuilder k_;
   const Problem& p_;
   const Config& c_;
+  const MultiplierKind& kind_;
   kit::SharedLayout stage_, layout_;
   kit::ParamRegs in_;
   Reg thread_, shared_;
@@ -140,16 +150,18 @@ class Generator {
 
 }  // namespace
 
-int shared_bytes(const Problem& p, const Config& c) { return shared_of(p, c).size(); }
+int shared_bytes(const Problem& p, const Config& c, const MultiplierKind& kind) {
+  return shared_of(p, c, kind.buffers).size();
+}
 
 Emitted emit_kernel(std::shared_ptr<const Specs> specs, const Target& target, const Problem& p,
-                    const Config& c, MakeMultiplier make) {
+                    const Config& c, const MultiplierKind& kind) {
   LaunchPlan launch{.entry = kName,
                     .grid = {static_cast<std::uint32_t>(tile_grid(p, c)), 1, 1},
                     .block = {static_cast<std::uint32_t>(tile_threads(c)), 1, 1},
-                    .shared_bytes = static_cast<std::uint32_t>(shared_bytes(p, c)),
+                    .shared_bytes = static_cast<std::uint32_t>(shared_bytes(p, c, kind)),
                     .arguments = plain_params(p).arguments()};
-  return {.module = Generator(std::move(specs), target, p, c).run(make), .launches = {std::move(launch)}};
+  return {.module = Generator(std::move(specs), target, p, c, kind).run(), .launches = {std::move(launch)}};
 }
 
 }  // namespace ptxloom::scaled_gemm::dequantize

@@ -11,8 +11,8 @@
 // (halves.hpp), and are multiplied (multiplier.hpp).
 namespace ptxloom::scaled_gemm::dequantize {
 
-int shared_bytes(const Problem& problem, const Config& config);
+int shared_bytes(const Problem& problem, const Config& config, const MultiplierKind& kind);
 Emitted emit_kernel(std::shared_ptr<const Specs> specs, const Target& target, const Problem& problem,
-                    const Config& config, MakeMultiplier make);
+                    const Config& config, const MultiplierKind& kind);
 
 }  // namespace ptxloom::scaled_gemm::dequantize

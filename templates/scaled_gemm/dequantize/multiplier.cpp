@@ -35,13 +35,14 @@ class ByMmaSync final : public Multiplier {
   }
 
   void publish() override {}
-  void multiply() override {
+  void multiply(Reg) override {
     for (int step = 0; step < c_.tile_k / kDepth; ++step) {
       a_.load(step, of_a_);
       b_.load(step, of_b_);
       products_.multiply(of_a_, of_b_, accumulators_);
     }
   }
+  void finish() override {}
   WarpPart part(const kit::TileOrigin& tile) override {
     return {.mma = mma_,
             .accumulators = accumulators_,
@@ -85,8 +86,11 @@ class ByWgmma final : public Multiplier {
   }
 
   void publish() override { kit::fence_for_bulk(k_); }
-  void multiply() override {
-    const Reg stage = k_.mov(u32, 0), low_a = a_.low(k_, stage), low_b = b_.low(k_, stage);
+  void multiply(Reg buffer) override {
+    const auto low = [&](kit::WgmmaOperand& operand, int rows) {
+      return operand.low(k_, k_.mul(buffer, halves_tile(rows, c_.tile_k).bytes() / kit::WgmmaOperand::kUnit));
+    };
+    const Reg low_a = low(a_, c_.tile_m), low_b = low(b_, c_.tile_n);
     kit::wgmma_fence(k_);
     for (int depth = 0; depth < c_.tile_k; depth += kDepth) {
       const Reg b = b_.descriptor(k_, low_b, 0, depth);
@@ -95,8 +99,9 @@ class ByWgmma final : public Multiplier {
                    a_.descriptor(k_, low_a, static_cast<int>(i) * kWgmmaRows, depth), b, add_);
     }
     kit::wgmma_commit(k_);
-    kit::wgmma_wait(k_);
+    kit::wgmma_wait(k_, 1);
   }
+  void finish() override { kit::wgmma_wait(k_); }
   WarpPart part(const kit::TileOrigin& tile) override {
     return {.mma = mma_,
             .accumulators = accumulators_,

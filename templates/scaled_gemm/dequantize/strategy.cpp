@@ -38,11 +38,12 @@ double instructions(const Problem& p, const Config& c) {
          per_row * (c.tile_m * of_chunk(p.a) + c.tile_n * of_chunk(p.b));
 }
 
+template <const MultiplierKind& kKind>
 std::vector<Rule> limit_rules() {
   return {{"the stages must fit into shared memory",
            {"tile_m", "tile_n", "tile_k", "stages"},
            [](const Target& target, const Problem& p, const Config& c) {
-             return shared_bytes(p, c) <= target.info().shared_per_block;
+             return shared_bytes(p, c, kKind) <= target.info().shared_per_block;
            }},
           {"the accumulators need more registers than a thread has",
            {"tile_m", "tile_n", "tile_k", "warps_m", "warps_n"},
@@ -76,13 +77,14 @@ double packed_bytes(const Problem& p, const Config& c) {
   return double(packed_tile(p.a, c.tile_m, c.tile_k).bytes()) + packed_tile(p.b, c.tile_n, c.tile_k).bytes();
 }
 
+template <const MultiplierKind& kKind>
 tune::Demand demand_of(const Target&, const Problem& p, const Config& c) {
   const double k_blocks = double(tile_grid(p, c)) * double(parts_of(p.k, c.tile_k));
   const double packed = packed_bytes(p, c);
   const double a = halves_tile(c.tile_m, c.tile_k).bytes(), b = halves_tile(c.tile_n, c.tile_k).bytes();
   return {.threads = tile_threads(c),
           .registers = estimated_registers(c),
-          .shared_bytes = static_cast<std::uint64_t>(shared_bytes(p, c)),
+          .shared_bytes = static_cast<std::uint64_t>(shared_bytes(p, c, kKind)),
           .blocks = tile_grid(p, c),
           .unit = "f16",
           .operations = 2.0 * c.tile_m * c.tile_n * c.tile_k * k_blocks,
@@ -97,7 +99,7 @@ tune::Demand demand_of(const Target&, const Problem& p, const Config& c) {
 
 // wgmma reads A for the columns of each warpgroup, and B for each 64 rows.
 tune::Demand warpgroup_demand(const Target& target, const Problem& p, const Config& c) {
-  tune::Demand d = demand_of(target, p, c);
+  tune::Demand d = demand_of<kWgmma>(target, p, c);
   const double k_blocks = double(tile_grid(p, c)) * double(parts_of(p.k, c.tile_k));
   const double a = halves_tile(c.tile_m, c.tile_k).bytes(), b = halves_tile(c.tile_n, c.tile_k).bytes();
   d.asynchronous = true;
@@ -112,9 +114,9 @@ std::vector<double> order_of(const tune::CostModel& model, const Target& target,
   return {model.us(kDemand(target, p, c)), double(-c.stages), double(c.tile_k)};
 }
 
-template <MakeMultiplier kMake>
+template <const MultiplierKind& kKind>
 Emitted emit_by(std::shared_ptr<const Specs> specs, const Target& target, const Problem& p, const Config& c) {
-  return emit_kernel(std::move(specs), target, p, c, kMake);
+  return emit_kernel(std::move(specs), target, p, c, kKind);
 }
 
 bool serves(const Problem& p) { return !p.b.shuffled; }
@@ -134,24 +136,24 @@ bool has_wgmma(const Specs& specs, const Target& target, const Problem&) {
 }  // namespace
 
 const Strategy& strategy() {
-  static const Strategy instance{
-      .kernels = {.name = "dequantize",
-                  .rules = join_rules({warp_tile_rules("dequantize"), depth_rules(), limit_rules()}),
-                  .order = order_of<demand_of>,
-                  .demand = demand_of,
-                  .emit = emit_by<by_mma_sync>},
-      .serves = serves,
-      .has = has_mma};
+  static const Strategy instance{.kernels = {.name = "dequantize",
+                                             .rules = join_rules({warp_tile_rules("dequantize"),
+                                                                  depth_rules(), limit_rules<kMmaSync>()}),
+                                             .order = order_of<demand_of<kMmaSync>>,
+                                             .demand = demand_of<kMmaSync>,
+                                             .emit = emit_by<kMmaSync>},
+                                 .serves = serves,
+                                 .has = has_mma};
   return instance;
 }
 
 const Strategy& warpgroup_strategy() {
   static const Strategy instance{.kernels = {.name = "dequantize_wgmma",
                                              .rules = join_rules({warp_tile_rules("dequantize_wgmma"),
-                                                                  warpgroup_rules(), limit_rules()}),
+                                                                  warpgroup_rules(), limit_rules<kWgmma>()}),
                                              .order = order_of<warpgroup_demand>,
                                              .demand = warpgroup_demand,
-                                             .emit = emit_by<by_wgmma>},
+                                             .emit = emit_by<kWgmma>},
                                  .serves = warpgroup_serves,
                                  .has = has_wgmma};
   return instance;
