@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <charconv>
 #include <deque>
-#include <tuple>
 
 namespace ptxloom::sass {
 namespace {
