@@ -70,6 +70,7 @@ void append_points(const json& entry, std::vector<Probe>& into) {
                     .parameters = point,
                     .before = filled(lines_of(entry.value("before", json(""))), point),
                     .step = filled(lines_of(entry.at("step")), point),
+                    .after = filled(lines_of(entry.value("after", json(""))), point),
                     .lanes = entry.value("lanes", kLanes),
                     .clear = entry.value("clear", false),
                     .cold = entry.value("cold", false)});
@@ -105,6 +106,7 @@ std::string kernel(const Probe& probe, std::string_view name, int copies) {
   text +=
       "sub.u32 %rounds, %rounds, 1;\nsetp.ne.u32 %again, %rounds, 0;\n@%again bra repeat;\nmov.u64 %end, "
       "%clock64;\n";
+  text += probe.after;
   text += kResults;
   // With less than a warp in each thread block, the number of the thread block is that of the warp.
   if (probe.lanes < kLanes) text += "mov.u32 %t2, %ctaid.x;\n";

@@ -21,7 +21,7 @@ inline constexpr int kProbeCopies = 16;  ///< of the step in the first kernel
 struct Probe {
   std::string name, doc;
   std::map<std::string, std::string> parameters;
-  std::string before, step;  ///< with the parameters filled in
+  std::string before, step, after;  ///< with the parameters filled in
   int lanes = kLanes;
   bool clear = false;  ///< memory begins with zeros in each launch
   bool cold = false;   ///< each launch begins elsewhere in the ring, so that no cache has it

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <charconv>
 #include <deque>
-#include <tuple>
 
 namespace ptxloom::sass {
 namespace {
@@ -31,7 +30,10 @@ class Walker {
   void step(State& state, std::size_t index) const {
     const HazardStep& step = steps_[index];
     wait(state, index);
-    if (!is_never(step.text.guard)) execute(state, index);
+    const bool executed = !is_never(step.text.guard);
+    if (executed) check(state, index);
+    issue(state, step);
+    if (executed) leave(state, index);
     if (!step.uses.drains.empty())
       std::erase_if(state.pending, [&](const Pending& one) {
         return one.operand && steps_[one.step].uses.queue == step.uses.drains;
@@ -43,13 +45,24 @@ class Walker {
   }
 
  private:
-  void execute(State& state, std::size_t index) const {
+  /// What it uses must not be in flight, and is not any more.
+  void check(State& state, std::size_t index) const {
+    const Uses& uses = steps_[index].uses;
+    for (const RegisterUse& use : uses.reads) check_read(state, index, use);
+    for (const RegisterUse& use : uses.writes) check_write(state, index, use);
+    state.drop(facts_of_guard(steps_[index].text.guard), [&](const auto& one) {
+      return std::ranges::find(uses.writes, one.reg(), &RegisterUse::id) != uses.writes.end();
+    });
+  }
+
+  /// What it leaves in flight, and of predicates.
+  void leave(State& state, std::size_t index) const {
     const HazardStep& step = steps_[index];
     const PredicateFacts guard = facts_of_guard(step.text.guard);
-    for (const RegisterUse& use : step.uses.reads) check_read(state, index, use);
-    for (const RegisterUse& use : step.uses.writes) check_write(state, index, use);
-    forget(state, guard, step.uses.writes);
-    issue(state, index);
+    state.drop(guard, [&](const auto& one) { return one.step == index; });
+    for (const PathCase& path : state.cases)
+      if (!path.when.contradicts(guard))
+        add_in_flight(state, static_cast<std::uint32_t>(index), path.when.with(guard));
     const PredicateSet written =
         step.uses.type.empty() ? named_predicates(step.text) : written_predicates(step.uses.writes);
     if (written != 0) state.write_predicates(guard, written, step.uses.clears);
@@ -111,26 +124,13 @@ class Walker {
     return !facts_of_guard(steps_[index].text.guard).contradicts(in_flight.when);
   }
 
-  static void forget(State& state, const PredicateFacts& guard, const std::vector<RegisterUse>& writes) {
-    const auto is_written = [&](RegisterId id) {
-      return std::ranges::find(writes, id, &RegisterUse::id) != writes.end();
-    };
-    state.drop(guard, [&](const auto& one) { return is_written(one.reg()); });
-  }
-
-  /// Adds what the instruction sets and writes.
-  void issue(State& state, std::size_t index) const {
-    const HazardStep& step = steps_[index];
+  /// Sets its scoreboards, which tell of earlier instructions, too.
+  void issue(State& state, const HazardStep& step) const {
     const unsigned write = bit(step.control.write), read = bit(step.control.read);
     for (Pending& one : state.pending)
       if ((one.any_of & (write | read)) != 0 && one.later < kMostElapsed) ++one.later;
     state.set = static_cast<std::uint8_t>(state.set | write | read);
     cover_earlier(state, step.uses, write, read);
-    const auto number = static_cast<std::uint32_t>(index);
-    const PredicateFacts guard = facts_of_guard(step.text.guard);
-    state.drop(guard, [&](const auto& one) { return one.step == number; });
-    for (const PathCase& path : state.cases)
-      if (!path.when.contradicts(guard)) add_in_flight(state, number, path.when.with(guard));
   }
 
   /// What the instruction leaves in flight on the paths where these facts hold.

@@ -2,6 +2,7 @@
 #include "sass/lint_notes.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
 
 namespace ptxloom::sass {

@@ -29,7 +29,7 @@ PLACES = ([('R', at, 8) for at in (16, 24, 32, 64, 40)] +
           [('UP', at, 3) for at in (81, 84, 87, 77, 68, 16, 24, 32, 64, 91)] +
           [('B', at, width) for at in (16, 24) for width in (4, 5)] + [('SB', at, 3) for at in range(16, 64)])
 # Bits that tell encodings apart: not those of registers, guard, immediates and control codes.
-SPLITS = list(range(72, 105))
+SPLITS = [67] + list(range(72, 105))  # 67: whether the last predicate of PLOP3 is uniform
 CHANGED = list(range(12, 40)) + list(range(64, 105))
 REAL, FORM_COPIES, COPIES = 24, 8, 12  # of each shape of text: instructions, those with another form, those with a changed bit
 MOST = 900             # samples of an opcode

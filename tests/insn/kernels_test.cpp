@@ -74,6 +74,37 @@ std::uint64_t run_kernel(const Row& row, const KernelShape& shape, int warps) {
   return clocks[1] - clocks[0];
 }
 
+/// Runs a probe's kernel for a round, without the judge: what probes copy and add nobody has written. How
+/// many warps stored their times.
+int run_probe(const Probe& probe) {
+  const ParseResult read = parse(probe_text(probe, executor().target()), executor());
+  if (!read.ok()) throw Error(ErrorKind::illegal_ptx, read.diagnostics);
+  const auto blocks = static_cast<std::uint32_t>(probe.number("blocks", probe.number("cluster", 1)));
+  const auto threads =
+      static_cast<std::uint32_t>(probe.number("warps", 1)) * static_cast<unsigned>(probe.lanes);
+  exec::Memory memory;
+  std::vector<std::byte> in(1 << 12), out(1 << 12), slots(1 << 20), times(8192 * kTimeBytes);
+  const auto mapped = [&](std::vector<std::byte>& bytes, const char* name) {
+    return Argument::pointer(memory.map(bytes.data(), bytes.size(), name));
+  };
+  const Arguments arguments(
+      signature("few"), {mapped(in, "in"), mapped(out, "out"), mapped(slots, "slots"), mapped(times, "times"),
+                         Argument(std::uint32_t{1}), Argument(std::uint32_t{0})});
+  exec::Program(read.module, "few")
+      .run(memory, {.grid = {blocks, 1, 1},
+                    .block = {threads, 1, 1},
+                    .parameters = arguments.bytes(),
+                    .jobs = 1,
+                    .judge = false});
+  int stored = 0;
+  for (std::size_t at = 0; at < times.size(); at += kTimeBytes) {
+    std::uint64_t clocks[2];
+    std::memcpy(clocks, times.data() + at, sizeof clocks);
+    stored += clocks[1] > clocks[0] ? 1 : 0;
+  }
+  return stored;
+}
+
 }  // namespace
 
 TEST_CASE("a target has hundreds of rows, one for each form and type") {
@@ -171,6 +202,18 @@ TEST_CASE("probes are swept over their parameters") {
     CHECK(read.ok());
   }
   CHECK(error_of([] { probes("", "{\"probes\": [{}]}"); }).code() == "spec-measure");
+}
+
+TEST_CASE("probes run in the executor, and each warp stores its times") {
+  int ran = 0;
+  for (const Probe& probe : probes("")) {
+    if (probe.parameters.contains("stride")) continue;  // they need a ring of addresses
+    INFO(probe.label());
+    const std::uint64_t blocks = probe.number("blocks", probe.number("cluster", 1));
+    CHECK(static_cast<std::uint64_t>(run_probe(probe)) == blocks * probe.number("warps", 1));
+    ++ran;
+  }
+  CHECK(ran > 60);
 }
 
 TEST_CASE("a record is passed over for the same chip, driver and revision only") {
