@@ -58,7 +58,8 @@ inline constexpr auto kSyncKernels = std::to_array<SyncKernel>({
     {"gemm", "wgmma, stream-K, multicast", "sm_90a", "m=136 n=200 k=320 a=bf16 d=f32",
      "strategy=wgmma tile_m=64 tile_n=64 tile_k=64 warps_m=4 stages=3 stream_k=yes multicast=a"},
     {"gemm", "wgmma, split by 2", "sm_90a", "m=72 n=72 k=512 a=bf16 d=f32",
-     "strategy=wgmma tile_m=64 tile_n=64 tile_k=64 warps_m=4 warps_n=1 stages=3 split=2 swap=no epilogue=staged"},
+     "strategy=wgmma tile_m=64 tile_n=64 tile_k=64 warps_m=4 warps_n=1 stages=3 split=2 swap=no "
+     "epilogue=staged"},
     {"gemm", "wgmma, transposed", "sm_90a", "m=24 n=900 k=200 a=bf16 d=bf16",
      "strategy=wgmma swap=yes tile_m=64 tile_n=24 tile_k=64 stages=3"},
     {"gemm", "wgmma, loads by a thread", "sm_90a", "m=520 n=136 k=200 a=bf16 d=bf16",
