@@ -109,8 +109,9 @@ class Comparison {
         taken_[i] = true;
         continue;
       }
-      // A verdict from memory that nothing explains is not believed: ptxas is asked, and says why, too.
-      if (theirs[i].stored && !is_foreign({i, theirs[i].accepted})) {
+      // A verdict that nothing explains is not believed: it may be from memory, or due to another line of the
+      // file. ptxas is asked about the line alone, and says why, too.
+      if (!is_foreign({i, theirs[i].accepted})) {
         theirs[i] = ask_again(i, place);
         if (ours[i].accepted == theirs[i].accepted) continue;
       }
