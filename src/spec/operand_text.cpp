@@ -134,10 +134,11 @@ class OperandParser {
     if (!assembler) spec_.braces_until = last_version_of(type.braces_of);
   }
 
-  /// Whether ptxas takes registers of `.f16x2` for this type. `marked`: as if the opcode named it.
-  bool takes_pairs(const Type& type, bool marked) const {
+  /// Whether ptxas takes registers of `.f16x2` for this type. `marked`: as if the opcode named it; `any`: also
+  /// where it is another floating-point type.
+  bool takes_pairs(const Type& type, bool marked, bool any) const {
     if (type.kind == TypeKind::bits) return marked || !spec_.exact;
-    if (type.is_float()) return marked && (type.lanes > 1 || spec_.loose);
+    if (type.is_float()) return any || (marked && type.lanes > 1);
     return marked || by_opcode_;
   }
 
@@ -149,7 +150,7 @@ class OperandParser {
            (named || type.bits == 32);
   }
 
-  /// "[!]type['|!][count][=range][+][_]", " .selectors"
+  /// "[!]type['|''|!][count][=range][+][_]", " .selectors"
   void parse_value(std::string_view text, OperandSpec::Direction direction, bool literals) {
     spec_.direction = direction;
     if (text == "_") {
@@ -203,12 +204,13 @@ class OperandParser {
       (registers < 0 ? spec_.braces : spec_.count) = std::abs(registers);
       text = text.substr(0, open);
     }
-    const bool pairs = text.ends_with('\''), no_pairs = text.ends_with('!');
+    const bool pairs = text.ends_with('\''), any_pairs = text.ends_with("''"), no_pairs = text.ends_with('!');
+    if (any_pairs) text.remove_suffix(1);
     if (pairs || no_pairs || text.ends_with('-')) text.remove_suffix(1);  // `-`: a slot that marks none
     const TypeData* const type = vocabulary_.type(text);
     if (type == nullptr) bad("unknown type " + quote(text));
     spec_.type = type->type;
-    spec_.pairs = !no_pairs && takes_pairs(type->type, pairs);
+    spec_.pairs = !no_pairs && takes_pairs(type->type, pairs, any_pairs);
     add_braces(*type);
     spec_.literal_allowed = literals && (type->literals || !range.empty());
     spec_.variable_allowed = !expanded && takes_variable(type->type, by_opcode_ || pairs);
