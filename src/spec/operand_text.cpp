@@ -134,8 +134,8 @@ class OperandParser {
     if (!assembler) spec_.braces_until = last_version_of(type.braces_of);
   }
 
-  /// Whether ptxas takes registers of `.f16x2` for this type. `marked`: as if the opcode named it; `any`: also
-  /// where it is another floating-point type.
+  /// Whether ptxas takes registers of `.f16x2` for this type. `marked`: as if the opcode named it; `any`:
+  /// also where it is another floating-point type.
   bool takes_pairs(const Type& type, bool marked, bool any) const {
     if (type.kind == TypeKind::bits) return marked || !spec_.exact;
     if (type.is_float()) return any || (marked && type.lanes > 1);

@@ -73,7 +73,8 @@ std::vector<Case> other_spellings(const Question& question, std::span<const Vari
         std::vector<std::string> changed = words;
         changed.insert(changed.end() - (words.size() > 1 ? 1 : 0), {"." + order, "." + scope});
         const bool foreign = known.is_foreign(order) || known.is_foreign(scope);
-        add(changed, "." + order + "." + scope + " added", foreign ? known.is_foreign(order) ? order : scope : "");
+        add(changed, "." + order + "." + scope + " added",
+            foreign ? known.is_foreign(order) ? order : scope : "");
       }
     }
   }

@@ -172,8 +172,8 @@ class Neighbourhood {
     return result;
   }
 
-  /// Operands that no variant has: those of a word that is gone with it, or longer and shorter vectors. What a
-  /// form has lost altogether shows with these.
+  /// Operands that no variant has: those of a word that is gone with it, or longer and shorter vectors. What
+  /// a form has lost altogether shows with these.
   void add_unlike(const VariantData& data, std::string_view value, std::vector<Operands>& result) const {
     const std::optional<Operands> filled = fill(data.values);
     if (!filled) return;
