@@ -63,6 +63,8 @@ struct OperandSpec {
   /// A register of `.f16x2` is allowed where the type is another: ptxas takes one for any 32 bits, predicates
   /// included, if the type is a modifier of the opcode, and not where it is fixed.
   bool pairs = false;
+  /// A variable with an offset is allowed, `v+4`: its address as an integer of the type.
+  bool variable_allowed = false;
   int braces = 0;  ///< number of registers in braces that are allowed for a scalar: {r}, {r, s}
   Version braces_until{9999, 0};  ///< the last PTX version in which they are
   /// A predicate or a 0f literal is allowed, since ptxas does not check the class; for an address, any base

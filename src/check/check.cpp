@@ -76,6 +76,7 @@ std::vector<Diagnostic> check(const ir::Module& module) {
       if (found.size() == before) check_alignment(scope, instruction, found);
     }
     for (const ir::Call& call : kernel.calls) check_call(scope, call, found);
+    check_call_results(scope, found);
     check_divergence(scope, found);
   }
   return found;

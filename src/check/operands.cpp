@@ -36,6 +36,10 @@ std::string given_register(const ir::Kernel& kernel, std::uint32_t id) {
   return ir::name_of(decl) + ", a ." + std::string(decl.type.name) + " register";
 }
 
+std::string where(std::string_view space) {
+  return space == "narrow" ? "outside .global, whose address has 32 bits" : "in ." + std::string(space);
+}
+
 std::string space_name(std::string_view space) {
   return space.empty() ? "generic" : "." + std::string(space == "unified" ? "global" : space);
 }
@@ -74,6 +78,8 @@ Words words_for(const ir::Kernel& kernel, const OperandSpec& place, const ir::Op
     case Misfit::untyped:
       return {"operand-untyped", "is " + given + ", whose type is unknown: use a register"};
     case Misfit::space:
+      if (place.kind == OperandSpec::Kind::symbol)
+        return {"address-space", "is " + given + ", but takes a variable " + where(place.space)};
       return {"address-space", "is [" + given + "], but takes an address in " + space_name(place.variables) +
                                    " state space, where " + kernel.symbols[operand.index].name + " is not"};
     case Misfit::address_type:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <string>
+#include <unordered_set>
 
 #include "check/rules.hpp"
 
@@ -60,6 +61,31 @@ void check_parameters(const Scope& scope, const ir::Instruction& instruction, Di
           located(instruction, {.code = "guarded-argument",
                                 .message = "has a guard, but " + name + " is a .param variable for calls",
                                 .hint = "leave out the guard, or branch around the call"}));
+  }
+}
+
+void check_call_results(const Scope& scope, Diagnostics& out) {
+  const ir::Kernel& kernel = scope.kernel;
+  std::unordered_set<std::string_view> open;  // those for calls that no call has returned yet
+  for (const ir::Variable& variable : kernel.variables)
+    if (variable.space == ir::Space::function) open.insert(variable.name);
+  if (open.empty()) return;
+  for (const ir::Statement& statement : kernel.body) {
+    if (statement.kind == ir::Statement::Kind::call) {
+      for (const ir::Operand& result : kernel.results_of(kernel.calls[statement.index]))
+        if (result.kind == Kind::symbol) open.erase(kernel.symbols[result.index].name);
+    }
+    if (statement.kind != ir::Statement::Kind::instruction) continue;
+    const ir::Instruction& instruction = kernel.instructions[statement.index];
+    if (!loads(instruction.variant.operands())) continue;
+    for (const ir::Operand& operand : kernel.operands_of(instruction)) {
+      if (operand.kind != Kind::address_symbol) continue;
+      const std::string& name = kernel.symbols[operand.index].name;
+      if (open.contains(name))
+        out.push_back(located(instruction, {.code = "call-result",
+                                            .message = "reads " + name + ", which no call before it returns",
+                                            .hint = "read it after the call, or use a .local variable"}));
+    }
   }
 }
 

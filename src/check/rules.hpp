@@ -56,6 +56,8 @@ void check_instruction(const Scope& scope, const ir::Instruction& instruction, c
 void check_symbols(const Scope& scope, const ir::Instruction& instruction, Diagnostics& out);
 /// Parameters are only read, results only written.
 void check_parameters(const Scope& scope, const ir::Instruction& instruction, Diagnostics& out);
+/// A .param variable for calls is read only behind a call, in the order of the text, that returns it.
+void check_call_results(const Scope& scope, Diagnostics& out);
 /// Variables named by operands are aligned as the access requires (a warning).
 void check_alignment(const Scope& scope, const ir::Instruction& instruction, Diagnostics& out);
 

@@ -77,7 +77,9 @@ std::vector<Diagnostic> check(const Snippet& snippet, const std::shared_ptr<cons
   const std::string text = module_of(snippet);
   ParseResult read = parse(text, specs);
   std::vector<Diagnostic> found = std::move(read.diagnostics);
-  for (Diagnostic& diagnostic : check(read.module)) found.push_back(std::move(diagnostic));
+  for (Diagnostic& diagnostic : check(read.module))
+    if (diagnostic.code != "call-result")
+      found.push_back(std::move(diagnostic));  // the call may stand before
 
   const Place end = end_of(snippet.ptx);
   const int before = 6 + end_of(snippet.declarations).line - 1;  // lines of the module header and of the

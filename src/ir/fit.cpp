@@ -162,9 +162,8 @@ Misfit scalar_misfit(const Kernel& kernel, const OperandSpec& place, const Opera
     case Kind::f64:
       return as == As::scalar ? literal_misfit(place, operand) : element_misfit(place, operand, as);
     case Kind::symbol:  // a name alone is not a literal; a name and a number is
-      return operand.value != 0 && operand.count == 0 && as == As::scalar && place.registers_allowed &&
-                     place.literal_allowed && place.type.bits >= 32 && !place.type.is_float() &&
-                     place.type.kind != TypeKind::predicate
+      return (operand.value != 0 || operand.plus_zero) && operand.count == 0 && as == As::scalar &&
+                     place.variable_allowed
                  ? Misfit::none
                  : Misfit::kind;
     case Kind::sink: {

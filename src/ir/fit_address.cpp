@@ -66,6 +66,7 @@ bool is_opaque(std::string_view space) {
 }
 
 bool space_fits(std::string_view wanted, Space space) {
+  if (wanted == "narrow") return space != Space::global;  // its addresses fit in 32 bits
   if (wanted == "tensormap") return space == Space::global;
   if (is_opaque(wanted)) return space == Space::global || space == Space::param;
   switch (space) {

@@ -90,12 +90,12 @@ class OperandParser {
     if (spec_.variables == "generic" || spec_.variables == kAbsent) spec_.variables.clear();
   }
 
-  /// "gv|gv+4", "sv in shared".
+  /// "gv|gv+4", "sv in shared", "sv in narrow".
   void parse_symbol(std::string_view names) {
     const std::size_t in = names.find(" in ");
     if (in == names.npos) return;
     spec_.text = names.substr(0, in);
-    spec_.space = names.substr(in + 4);
+    if (const std::string_view space = names.substr(in + 4); space != kAbsent) spec_.space = space;
   }
 
   void parse_immediate(std::string_view values) {
@@ -134,14 +134,23 @@ class OperandParser {
     if (!assembler) spec_.braces_until = last_version_of(type.braces_of);
   }
 
-  /// Whether ptxas takes registers of `.f16x2` for this type. `marked`: as if the opcode named it.
-  bool takes_pairs(const Type& type, bool marked) const {
+  /// Whether ptxas takes registers of `.f16x2` for this type. `marked`: as if the opcode named it; `any`:
+  /// also where it is another floating-point type.
+  bool takes_pairs(const Type& type, bool marked, bool any) const {
     if (type.kind == TypeKind::bits) return marked || !spec_.exact;
-    if (type.is_float()) return marked && type.lanes > 1;
+    if (type.is_float()) return any || (marked && type.lanes > 1);
     return marked || by_opcode_;
   }
 
-  /// "[!]type['|!][count][=range][+][_]", " .selectors"
+  /// Whether ptxas takes `v+4` for this type: if the opcode names it, or if it has 32 bits, and not beside
+  /// registers with selectors.
+  bool takes_variable(const Type& type, bool named) const {
+    const bool integer = type.kind == TypeKind::bits || (type.is_integer() && type.lanes == 1);
+    return integer && spec_.count == 0 && spec_.text.empty() && spec_.literal_allowed &&
+           (named || type.bits == 32);
+  }
+
+  /// "[!]type['|''|!][count][=range][+][_]", " .selectors"
   void parse_value(std::string_view text, OperandSpec::Direction direction, bool literals) {
     spec_.direction = direction;
     if (text == "_") {
@@ -155,6 +164,7 @@ class OperandParser {
     }
     const bool negatable = text.starts_with('!') || text.starts_with('-');
     if (negatable) text.remove_prefix(1);
+    bool expanded = false;
     for (; !text.empty(); text.remove_suffix(1)) {
       if (text.back() == '+') {
         spec_.wider_allowed = true;
@@ -172,6 +182,8 @@ class OperandParser {
         ++spec_.index;
       } else if (text.back() == '%') {
         spec_.any_class = true;
+      } else if (text.back() == ',') {
+        expanded = true;
       } else if (text.back() == '-') {  // a slot that adds none
         continue;
       } else if (text.back() == '.' && !text.ends_with("..")) {  // not an open range
@@ -192,14 +204,16 @@ class OperandParser {
       (registers < 0 ? spec_.braces : spec_.count) = std::abs(registers);
       text = text.substr(0, open);
     }
-    const bool pairs = text.ends_with('\''), no_pairs = text.ends_with('!');
-    if (pairs || no_pairs) text.remove_suffix(1);
+    const bool pairs = text.ends_with('\''), any_pairs = text.ends_with("''"), no_pairs = text.ends_with('!');
+    if (any_pairs) text.remove_suffix(1);
+    if (pairs || no_pairs || text.ends_with('-')) text.remove_suffix(1);  // `-`: a slot that marks none
     const TypeData* const type = vocabulary_.type(text);
     if (type == nullptr) bad("unknown type " + quote(text));
     spec_.type = type->type;
-    spec_.pairs = !no_pairs && takes_pairs(type->type, pairs);
+    spec_.pairs = !no_pairs && takes_pairs(type->type, pairs, any_pairs);
     add_braces(*type);
     spec_.literal_allowed = literals && (type->literals || !range.empty());
+    spec_.variable_allowed = !expanded && takes_variable(type->type, by_opcode_ || pairs);
     // The manual shows `!` only for some predicates; ptxas accepts it on all that are read.
     spec_.negation_allowed = negatable || (literals && spec_.type == pred);
     if (spec_.count > 0 && direction == OperandSpec::Direction::out && !spec_.needed)

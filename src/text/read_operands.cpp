@@ -94,6 +94,7 @@ bool OperandReader::expected(std::string_view what) {
 }
 
 void OperandReader::fail_at_furthest() const {
+  fail_behind_register();
   in_.seek(furthest_);
   const Token& token = in_.peek();
   const bool separated = expected_.size() == 1;
@@ -104,6 +105,23 @@ void OperandReader::fail_at_furthest() const {
   fail(token, "syntax",
        "expected " + (separated ? "'" + std::string(expected_) + "'" : std::string(expected_)) + ", found " +
            quoted(token));
+}
+
+// `r+1`, `d|_` and `d|p` where the instruction has a register alone.
+void OperandReader::fail_behind_register() const {
+  if (furthest_ == 0) return;
+  in_.seek(furthest_ - 1);
+  const Token &reg = in_.peek(), &token = in_.peek(1);
+  const std::optional<Name> name = reg.is_word() ? scopes_.find(reg.text) : std::nullopt;
+  if (!name || name->kind != Name::Kind::reg) return;
+  const std::string text(reg.text);
+  if (token.is("+"))
+    fail(token, "register-offset", "a number cannot be added to " + text + " here, only in an address",
+         "add it with an instruction of its own: ptxas takes some of these, adds an integer whatever the "
+         "instruction's type, and crashes or hangs on registers of floating point and predicates");
+  if (token.is("|"))
+    fail(token, "no-second-result", "nothing can follow " + text + ": there is no second result here",
+         "write " + text + " alone; ptxas ignores |_");
 }
 
 // Matches the literal text of a variant, ignoring blanks.

@@ -46,6 +46,7 @@ class OperandReader {
   bool read_name(ir::Operand& out);
   ir::Operand elements(const Name& vector);
   bool expected(std::string_view what);
+  void fail_behind_register() const;
   std::string_view word();
   void skip_word();
 

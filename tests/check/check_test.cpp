@@ -97,6 +97,43 @@ TEST_CASE("each way not to fit has its code") {
   CHECK(code("@r1 ret;") == "operand-type");
 }
 
+TEST_CASE("a variable with an offset is a number where ptxas takes it, and its name alone is not") {
+  const Where where{.target = "sm_100a"};
+  const auto taken = [&](const std::string& line) { return check_body(line + "\nret;", where).empty(); };
+  const auto code = [&](const std::string& body) { return only(body, where).code; };
+  for (const char* line :
+       {"add.s64 d1, gv+4, d2;", "add.s64 d1, gv+0, d2;", "add.s16 h1, gv+4, h2;", "st.global.b8 [d1], sv+4;",
+        "setp.eq.b16 p1, h1, gv+4;", "cp.async.ca.shared.global [sv], [d1], 4, gv+4;", "bar.sync gv+4;",
+        "mov.u32 r1, gv+4;", "mov.u64 d1, gv;", "mov.u32 r1, sv;"}) {
+    CAPTURE(line);
+    CHECK(taken(line));
+  }
+  for (const char* line :
+       {"add.s64 d1, gv, d2;", "add.f32 f1, gv+4, f2;", "shfl.sync.idx.b32 r1, gv+4, 1, 31, -1;",
+        "ld.global.L2::cache_hint.b32 r1, [d1], gv+4;", "barrier.cta.sync gv+4;",
+        "vadd.s32.s32.s32 r1, gv+4, r2;", "clmad.lo.u64 d1, gv+4, d2, d3;", "mov.b64 {r1, r2}, gv;"}) {
+    CAPTURE(line);
+    CHECK(code(line) == "operand-kind");
+  }
+  // Without an offset ptxas takes it for an address of a program of 32 bits, which it does not compile any
+  // more.
+  CHECK(code("mov.u32 r1, gv;") == "operand-kind");
+}
+
+TEST_CASE("the accumulators of a sparse product of floats are registers of .f16x2 as well") {
+  const auto code = [](const std::string& product) {
+    return only(".reg .f16x2 x<9>; " + product + ";").code;
+  };
+  CHECK(code("mma.sp.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {x1, x2, x3, x4}, {r1, r2}, {r3, r4}, "
+             "{f1, f2, f3, f4}, r5, 0") == "undocumented");
+  CHECK(code("mma.sp.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {f1, f2, f3, f4}, {r1, r2}, {r3, r4}, "
+             "{x1, x2, x3, x4}, r5, 0") == "undocumented");
+  CHECK(code("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {x1, x2, x3, x4}, {r1, r2}, {r3}, "
+             "{f1, f2, f3, f4}") == "operand-type");
+  CHECK(code("mma.sp.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {r1, r2, r3, r4}, {r1, r2}, {r3, r4}, "
+             "{x1, x2, x3, x4}, r5, 0") == "operand-type");
+}
+
 TEST_CASE("an address in 16 bits fits where ptxas takes it") {
   const Where where{.target = "sm_100a"};
   const auto code = [&](const std::string& body) { return only(body, where).code; };

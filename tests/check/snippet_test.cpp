@@ -123,6 +123,7 @@ TEST_CASE("parameters of the kernel come first among the declarations, in parent
   CHECK(wrong.line == 2);
   CHECK(wrong.code == "parameter-direction");
   CHECK_FALSE(check_lines("ret;", "(.param .b16 prm").empty());
+  CHECK(check_lines("ld.param.b16 h, [result];", ".param .b16 result; .reg .b16 h;").empty());
 }
 
 TEST_CASE("statements cannot leave the body they stand in") {

@@ -85,6 +85,8 @@ void Judge::prove(std::span<const std::string> lines, std::span<Verdict> verdict
 std::vector<Verdict> Judge::ask_again(std::span<const std::string> lines, const Place& place, Depth depth) {
   const std::vector<Verdict> before = known(lines, place, depth);
   std::vector<Verdict> now = ptxas_.judge(lines, place, depth);
+  if (memory_.learned != nullptr && lines.size() == 1)
+    memory_.learned->settle(lines.front(), now.front(), place, depth);
   for (std::size_t i = 0; i < lines.size(); ++i) {
     if (!before[i].stored || same(before[i], now[i])) continue;
     // A line that confuses ptxas may make it refuse another: alone it is asked about itself.

@@ -83,9 +83,9 @@ class Assembler:
 
 
 def specs_words():
-    """All words in specs/, the beginnings of those that a slot ends, `kind::<kind>`, and those of forms."""
+    """The words of forms, targets and types, the beginnings of those that a slot ends, `kind::<kind>`, and those of forms."""
     words, beginnings, heads = set(), set(), set()
-    for path in SPECS.rglob('*.json'):
+    for path in [*SPECS.glob('*.json'), *SPECS.glob('insn/*.json')]:
         text = path.read_text()
         words.update(re.findall(r'%?[A-Za-z0-9_]+(?:::[A-Za-z0-9_]+)*(?::\d+)?', text))
         beginnings.update(re.findall(r'([A-Za-z0-9_:]+::)\s*<', text))

@@ -102,17 +102,16 @@ class Comparison {
         ++outcome_.stricter;
         continue;
       }
-      const Reason reason = theirs[i].reason;
-      const bool expanded = reason == Reason::expansion || (taken_[i] && reason == Reason::operands);
-      if (ours[i].accepted && expanded) {
+      // A verdict that nothing explains is not believed: it may be from memory, or due to another line of the
+      // file. ptxas is asked about the line alone, and says why, too.
+      if (!is_expanded(i, theirs[i]) && !is_foreign({i, theirs[i].accepted})) {
+        theirs[i] = ask_again(i, place);
+        if (!theirs[i].judged || ours[i].accepted == theirs[i].accepted) continue;
+      }
+      if (is_expanded(i, theirs[i])) {
         ++outcome_.expanded;
         taken_[i] = true;
         continue;
-      }
-      // A verdict from memory that nothing explains is not believed: ptxas is asked, and says why, too.
-      if (theirs[i].stored && !is_foreign({i, theirs[i].accepted})) {
-        theirs[i] = ask_again(i, place);
-        if (ours[i].accepted == theirs[i].accepted) continue;
       }
       Difference& difference = differences_[{i, theirs[i].accepted}];
       difference.targets += (difference.targets.empty() ? "" : ",") + std::string(target.name());
@@ -146,6 +145,12 @@ class Comparison {
   struct Difference {
     std::string targets, message;
   };
+
+  /// Whether it refuses what it made of the line, not the line.
+  bool is_expanded(std::size_t line, const Verdict& verdict) const {
+    if (verdict.accepted) return false;
+    return verdict.reason == Reason::expansion || (taken_[line] && verdict.reason == Reason::operands);
+  }
 
   /// Whether ptxas takes the case for a word that it does not look at.
   bool is_foreign(const std::pair<std::size_t, bool>& difference) const {

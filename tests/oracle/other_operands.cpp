@@ -74,11 +74,13 @@ Texts numbers_around(const OperandSpec& operand) {
 }
 
 Texts scalars(const OperandSpec& operand) {
-  Texts texts{"P250", "_"};
+  Texts texts{"P250", "_", "[R32_250]", "[R64_250]"};
   for (int count : {1, 2, 3}) texts.push_back(vector_of(registers_of(operand.type), count));
   for (const char* registers : {"R8", "R16", "R32", "R64", "R128"}) texts.push_back(reg(registers));
   for (const std::string& typed : typed_registers(operand.type)) texts.push_back(reg(typed));
   if (operand.type == pred) texts.emplace_back("!P250");
+  if (operand.direction == OperandSpec::Direction::in)
+    texts.insert(texts.end(), {"v_global", "v_global+4", "v_shared+0"});
   texts.insert(texts.end(), literals().begin(), literals().end());
   return texts;
 }

@@ -67,6 +67,16 @@ std::vector<Case> other_spellings(const Question& question, std::span<const Vari
       const bool type = question.specs.database().vocabulary().type(word) != nullptr;
       add(changed, "." + word + " added", type || known.is_foreign(word) ? word : "");
     }
+    if (!question.options.all && !question.options.alone) continue;
+    for (const std::string& order : known.of_class("semantics")) {
+      for (const std::string& scope : known.of_class("scope")) {  // which come together
+        std::vector<std::string> changed = words;
+        changed.insert(changed.end() - (words.size() > 1 ? 1 : 0), {"." + order, "." + scope});
+        const bool foreign = known.is_foreign(order) || known.is_foreign(scope);
+        add(changed, "." + order + "." + scope + " added",
+            foreign ? known.is_foreign(order) ? order : scope : "");
+      }
+    }
   }
   return cases;
 }

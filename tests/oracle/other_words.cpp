@@ -21,6 +21,7 @@ using Operands = std::vector<std::optional<OperandSpec>>;
 
 // Neighbours with two words changed: among all forms, of a form by itself, with --all.
 constexpr std::size_t kPairs = 160, kPairsAlone = 400, kPairsAll = 8000;
+constexpr std::size_t kMostLeftOut = 3;  // operands side by side that are left out together with a word
 
 bool is_number(std::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
@@ -40,13 +41,16 @@ class Neighbourhood {
   Neighbourhood(const Question& question, std::span<const Variant> all)
       : form_(*all.front().data()->form),
         words_(question.specs, question.form, question.unread.of(question.form.name)),
-        all_(all) {
+        all_(all),
+        thorough_(question.options.all || question.options.alone) {
     for (std::size_t slot = 0; slot < form_.slots().size(); ++slot) values_.push_back(values_for(slot));
     for (const Variant& variant : all_) number_values(*variant.data());
   }
 
   /// What is tried in a slot: all that the form knows there, and all words of their classes.
   const std::vector<std::string>& values(std::size_t slot) const { return values_[slot]; }
+  /// Whether as much is tried as of a form by itself.
+  bool thorough() const { return thorough_; }
 
   void with_slots(const VariantData& data, const Changes& changes, std::vector<Case>& out) const {
     std::vector<std::string_view> values = data.values;
@@ -164,7 +168,36 @@ class Neighbourhood {
           result.push_back(retyped(std::move(*filled), from->type, to->type));
       }
     }
+    if (thorough_ && changes.size() == 1) add_unlike(data, changes.front().second, result);
     return result;
+  }
+
+  /// Operands that no variant has: those of a word that is gone with it, or longer and shorter vectors. What
+  /// a form has lost altogether shows with these.
+  void add_unlike(const VariantData& data, std::string_view value, std::vector<Operands>& result) const {
+    const std::optional<Operands> filled = fill(data.values);
+    if (!filled) return;
+    if (value != spec::kAbsent) {
+      for (const int more : {-1, 1}) {
+        Operands resized = *filled;
+        bool any = false;
+        for (std::optional<OperandSpec>& operand : resized) {
+          if (!operand || operand->count == 0 || operand->count + more < 1) continue;
+          operand->count += more;
+          any = true;
+        }
+        if (any) result.push_back(std::move(resized));
+      }
+      return;
+    }
+    for (std::size_t first = 0; first < filled->size(); ++first) {
+      Operands fewer = *filled;
+      for (std::size_t i = first; i < std::min(first + kMostLeftOut, fewer.size()); ++i) {
+        if (!fewer[i]) continue;
+        fewer[i].reset();
+        result.push_back(fewer);
+      }
+    }
   }
 
   std::optional<Operands> fill(spec::Values values) const {
@@ -242,6 +275,7 @@ class Neighbourhood {
   std::vector<std::vector<std::string>> values_;
   std::unordered_map<std::string_view, std::uint16_t> numbers_;  // of the values of variants
   std::vector<std::uint16_t> rows_;
+  bool thorough_;
 };
 
 }  // namespace
@@ -258,7 +292,7 @@ std::vector<Case> other_words(const Question& question, std::span<const Variant>
       }
     }
     around.with_fixed_words(*source.data(), cases);
-    if (question.options.all || question.options.alone) around.without_two(*source.data(), cases);
+    if (around.thorough()) around.without_two(*source.data(), cases);
   }
   const auto pick = [&](std::size_t size) {
     return std::uniform_int_distribution<std::size_t>(0, size - 1)(question.random);

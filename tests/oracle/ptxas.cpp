@@ -49,10 +49,11 @@ std::pair<int, std::string> parse_message(const std::string& text) {
 /// How many lines a run that a signal ended says nothing of: one that crashes it is looked for, one that
 /// takes all its seconds only among many. 0: no signal ended it.
 std::size_t lost(std::string_view output) {
-  constexpr int kSignal = 128, kKilled = kSignal + 9, kOutOfTime = kSignal + 24;
+  constexpr int kSignal = 128, kKilled = kSignal + 9, kOutOfTime = kSignal + 24, kLastSignal = kSignal + 64;
   const std::size_t at = output.rfind("rc=");
   const int code = at == output.npos ? 0 : std::atoi(output.data() + at + 3);
-  return code == kKilled || code == kOutOfTime ? kSlow : code >= kSignal ? 1 : 0;
+  if (code == kKilled || code == kOutOfTime) return kSlow;
+  return code > kSignal && code <= kLastSignal ? 1 : 0;  // it ends with 255 where it refuses a file
 }
 
 /// What ptxas refused: positions among the lines, a class of registers, or something else.

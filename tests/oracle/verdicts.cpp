@@ -238,10 +238,21 @@ void VerdictsWriter::add(std::span<const std::string> lines, std::span<const Ver
   const std::lock_guard lock(mutex_);
   const std::uint16_t number = number_of(name_of_assembler(assembler_) + ' ' + name_of(place, depth));
   for (std::size_t i = 0; i < lines.size(); ++i) {
-    Answers& answers = sections_[std::string(section_of(lines[i]))][key_of(lines[i], context)];
+    const std::uint64_t key = key_of(lines[i], context);
+    Answers& answers = sections_[std::string(section_of(lines[i]))][key];
     const auto [entry, added] = answers.emplace(number, packed(verdicts[i]));
-    if (!added) entry->second = std::min(entry->second, packed(verdicts[i]));
+    if (!added && !settled_.contains({key, number}))
+      entry->second = std::min(entry->second, packed(verdicts[i]));
   }
+}
+
+void VerdictsWriter::settle(const std::string& line, const Verdict& verdict, const Place& place,
+                            Depth depth) {
+  const std::uint64_t key = key_of(line, context_of(place.around));
+  const std::lock_guard lock(mutex_);
+  const std::uint16_t number = number_of(name_of_assembler(assembler_) + ' ' + name_of(place, depth));
+  sections_[std::string(section_of(line))][key][number] = packed(verdict);
+  settled_.emplace(key, number);
 }
 
 void VerdictsWriter::write(const std::filesystem::path& file) const {

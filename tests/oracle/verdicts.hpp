@@ -6,6 +6,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -73,6 +74,8 @@ class VerdictsWriter {
   void keep_others(const Verdicts& file);
   void add(std::span<const std::string> lines, std::span<const Verdict> verdicts, const Place& place,
            Depth depth);
+  /// The verdict on a line that was asked about alone. It counts whatever was said of it beside others.
+  void settle(const std::string& line, const Verdict& verdict, const Place& place, Depth depth);
   void write(const std::filesystem::path& file) const;
 
  private:
@@ -85,6 +88,7 @@ class VerdictsWriter {
   std::mutex mutex_;
   std::map<std::string, std::uint16_t> places_;
   std::map<std::string, std::map<std::uint64_t, Answers>, std::less<>> sections_;
+  std::set<std::pair<std::uint64_t, std::uint16_t>> settled_;  // keys of lines, places
 };
 
 }  // namespace ptxloom::oracle

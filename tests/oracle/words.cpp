@@ -16,9 +16,8 @@ Words::Words(const Specs& specs, const spec::FormData& form, std::set<std::strin
     : unread_(std::move(unread)) {
   for (const spec::WordClass& group : specs.database().vocabulary().classes()) {
     if (!std::all_of(group.words.begin(), group.words.end(), is_modifier)) continue;
-    classes_.emplace_back(group.words.begin(), group.words.end());
+    classes_.emplace_back(group.name, std::set<std::string>(group.words.begin(), group.words.end()));
     all_.insert(group.words.begin(), group.words.end());
-    if (group.name == "flag") flags_ = classes_.back();
   }
   foreign_ = all_;
   for (const spec::FormData* other : specs.database().family(form.family)) {
@@ -34,11 +33,15 @@ Words::Words(const Specs& specs, const spec::FormData& form, std::set<std::strin
 
 std::set<std::string> Words::class_mates(std::string_view word) const {
   std::set<std::string> mates;
-  for (const auto& words : classes_) {
+  for (const auto& [name, words] : classes_) {
     if (words.contains(std::string(word))) mates.insert(words.begin(), words.end());
   }
   mates.erase(std::string(word));
   return mates;
+}
+
+const std::set<std::string>& Words::of_class(std::string_view name) const {
+  return std::ranges::find(classes_, name, [](const auto& group) { return group.first; })->second;
 }
 
 }  // namespace ptxloom::oracle

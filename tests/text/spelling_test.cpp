@@ -44,6 +44,18 @@ std::map<std::string, std::string> machine_code(const Ptxas& ptxas, const std::s
 
 }  // namespace
 
+TEST_CASE("a number behind a register, and a second result that is none, are named") {
+  const auto code = [](const std::string& line) { return places(kernel_of(line)); };
+  CHECK(code("add.s32 r0, r1+1, r2;") == Found{"11:15 register-offset"});
+  CHECK(code("mov.b32 r0, r1+4;") == Found{"11:15 register-offset"});
+  CHECK(code("st.global.v2.b32 [d], {r1+1, r2};") == Found{"11:26 register-offset"});
+  CHECK(code("add.s32 r0|_, r1, r2;") == Found{"11:11 no-second-result"});
+  CHECK(code("ld.global.b32 r0|r1, [d];") == Found{"11:17 no-second-result"});
+  CHECK(code("mov.b64 d, {%tid.x, r1};") == Found{"11:13 undefined-name"});
+  CHECK(code("ld.global.b32 r0, [d+4];").empty());
+  CHECK(code("shfl.sync.idx.b32 r0|_, r1, 1, 31, -1;").empty());
+}
+
 TEST_CASE("an address may be an element of an array, without brackets") {
   CHECK(first_printed("ld.shared.b32 r0, sv[2];") == "ld.shared.b32 r0, sv[2];");
   CHECK(first_printed("st.global.v2.b32 gv[ 1+1 ], {r0, r1};") == "st.global.v2.b32 gv[2], {r0, r1};");
