@@ -89,7 +89,8 @@ struct Problem {
   Activation activation = Activation::none;
   bool c_last = true;  ///< C is added after the activation
   WholeScales whole_scales = WholeScales::none;
-  bool plain_sums = false;  ///< products beside 8-bit activations are accumulated by the tensor cores alone
+  /// Whether the tensor cores alone accumulate products. Always true where nothing can be promoted.
+  bool plain_sums = false;
 
   explicit Problem(const Settings& words);
   std::uint32_t columns() const { return swiglu ? n / 2 : n; }  ///< of D

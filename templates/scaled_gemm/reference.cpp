@@ -23,6 +23,17 @@ constexpr double kStep = 32;                      // products that an instructio
 constexpr std::uint64_t kRun = 128;               // products of fp8 that are promoted at once, at most
 constexpr double kKept = 0x1p-13;                 // of the largest partial sum of fp8, wgmma keeps so much
 
+/// How much truncation towards zero may change a sum of fp8 products beyond what their signs have in common,
+/// in units of the last bit that is kept. Up to kRun products it is four units a step and some. Of the others
+/// each loses a part of a unit, so that the losses spread by at most half a unit times the square root of
+/// their number: that is four times the spread. The accumulator loses half a unit a step, always towards
+/// zero.
+double units_of_truncation(std::uint64_t products) {
+  const std::uint64_t first = std::min(products, kRun);
+  const auto others = static_cast<double>(products - first);
+  return 4 * (static_cast<double>(first) / kStep + 4) + 2 * std::sqrt(others) + others / kStep / 2;
+}
+
 /// What products of weights and their scales are rounded to, if anything: the part of them that the epilogue
 /// does not multiply by.
 struct Rounding {
@@ -222,11 +233,14 @@ class Reference {
       sum += product;
       magnitudes += std::abs(product);
     }
-    // Each instruction cuts its products and the accumulator off 24 bits below the largest of them.
-    const double steps = std::ceil(p_.k / kStep);
-    double error = steps * (kStep + 2) * (std::ldexp(magnitudes, -24) + std::ldexp(1.0, -149));
+    // Each instruction cuts its products and the accumulator off 24 bits below the largest of them. Where it
+    // keeps 13 bits of all of k, error_of_runs() is enough.
+    const bool fp8 = p_.a.format.element == e4m3 && p_.row_scales();
+    const double steps = std::ceil(p_.k / kStep),
+                 cut = fp8 && !p_.promotes() ? 0 : std::ldexp(magnitudes, -24);
+    double error = steps * (kStep + 2) * (cut + std::ldexp(1.0, -149));
     error += error_of_halves(a, b);
-    if (p_.a.format.element == e4m3 && p_.row_scales()) error += error_of_runs(a, b);
+    if (fp8) error += error_of_runs(a, b);
     const double scale = p_.alpha * factor(tensor_a_, p_.separate() ? batch : 0) * factor(tensor_b_, batch) *
                          factor(row_scales_, row) * factor(column_scales_, batch * p_.n + column);
     const double bias = summand(bias_, batch * p_.n + column);
@@ -260,8 +274,8 @@ class Reference {
         low = std::min(low, sum), high = std::max(high, sum), term = std::max(term, std::abs(product));
         largest = std::max(largest, b.scales[i / group]);
       }
-      const double steps = static_cast<double>(run) / kStep + 4;
-      error += (4 * steps + std::abs(lean)) * std::max(high - low, term) * kKept;
+      // However k is divided, no partial sum exceeds the distance from the smallest to the largest.
+      error += (units_of_truncation(run) + std::abs(lean)) * std::max(high - low, term) * kKept;
       const bool six = p_.b.format.element.bits == 6;
       for (std::uint64_t i = begin; p_.b.format.scale == ue8m0 && i < end; ++i)
         if (b.scales[i / group] < largest * (six ? 0x1p-9 : 0x1p-14))

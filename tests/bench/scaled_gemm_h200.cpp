@@ -9,8 +9,9 @@
 //     --budget   seconds of search for each kernel of ours (0: only defaults)
 //     --records  a JSON line for each case is appended to it, and cases that it has are only printed,
 //                unless they failed
-//     --set      a parameter of the problem of all kernels of scaled_gemm, such as sums=plain; not with
-//                --records, which know a case by its name
+//     --set      a parameter of the problem of all kernels of scaled_gemm, such as sums=plain, but none that
+//     the case
+//                or the benchmark sets; not with --records, which know a case by its name
 //     CASE       dense:A:B:M[:NxK], swiglu:A:B:M[:NxK],
 //                masked:A:B:EXPERTS:TOKENSxTOP:NxK[:swiglu], or contiguous: with the same;
 //                A and B are formats of scaled_gemm. Without cases: those of all_scaled_cases().
@@ -48,6 +49,42 @@ struct Options {
   std::vector<ScaledCase> cases;
 };
 
+Settings sizes_of(const ScaledCase& what) {
+  const std::uint64_t m = what.groups == "contiguous" ? what.first_row(what.experts()) : what.capacity(0);
+  return {{"m", std::to_string(m)},
+          {"n", std::to_string(what.n)},
+          {"k", std::to_string(what.k)},
+          {"d", "bf16"},
+          {"batch", std::to_string(what.experts())},
+          {"groups", what.groups}};
+}
+
+Settings scaled_problem(const ScaledCase& what, const std::string& format_a, bool swiglu,
+                        const Settings& more) {
+  Settings words = sizes_of(what);
+  words.insert(more.begin(), more.end());
+  words["format_a"] = format_a;
+  words["format_b"] = what.format_b;
+  words["swiglu"] = swiglu ? "yes" : "no";
+  return words;
+}
+
+void add_parameter(Settings& more, const std::string& word) {
+  const std::size_t end = word.find('=');
+  if (end == 0 || end == std::string::npos)
+    throw Error(ErrorKind::usage, "bad-usage", fmt::format("--set {} is not NAME=VALUE", word));
+  more[word.substr(0, end)] = word.substr(end + 1);
+}
+
+/// Refuses parameters that a case or the benchmark determines.
+void check_parameters(const Options& options) {
+  const Settings of_case = scaled_problem(options.cases.front(), "", false, {});
+  for (const auto& [name, value] : options.more)
+    if (of_case.contains(name))
+      throw Error(ErrorKind::usage, "bad-usage",
+                  fmt::format("--set {}={} cannot be used: the benchmark sets {} itself", name, value, name));
+}
+
 Options read_options(const std::vector<std::string>& words) {
   Options options;
   for (std::size_t i = 0; i < words.size(); ++i) {
@@ -65,7 +102,7 @@ Options read_options(const std::vector<std::string>& words) {
     else if (words[i] == "--records")
       options.records = value;
     else if (words[i] == "--set")
-      options.more[value.substr(0, value.find('='))] = value.substr(value.find('=') + 1);
+      add_parameter(options.more, value);
     else
       throw Error(ErrorKind::usage, "bad-usage", fmt::format("there is no option {}", words[i]));
     ++i;
@@ -73,6 +110,7 @@ Options read_options(const std::vector<std::string>& words) {
   if (!options.more.empty() && !options.records.empty())
     throw Error(ErrorKind::usage, "bad-usage", "--set and --records exclude each other");
   if (options.cases.empty()) options.cases = all_scaled_cases();
+  check_parameters(options);
   return options;
 }
 
@@ -106,26 +144,6 @@ std::vector<HostTensor> tensors_of(const ScaledCase& what, const Template& kerne
       all.push_back(repeated(random_tensor(part, 1), plan));
   }
   return all;
-}
-
-Settings sizes_of(const ScaledCase& what) {
-  const std::uint64_t m = what.groups == "contiguous" ? what.first_row(what.experts()) : what.capacity(0);
-  return {{"m", std::to_string(m)},
-          {"n", std::to_string(what.n)},
-          {"k", std::to_string(what.k)},
-          {"d", "bf16"},
-          {"batch", std::to_string(what.experts())},
-          {"groups", what.groups}};
-}
-
-Settings scaled_problem(const ScaledCase& what, const std::string& format_a, bool swiglu,
-                        const Settings& more) {
-  Settings words = sizes_of(what);
-  words.insert(more.begin(), more.end());
-  words["format_a"] = format_a;
-  words["format_b"] = what.format_b;
-  words["swiglu"] = swiglu ? "yes" : "no";
-  return words;
 }
 
 Settings gemm_problem(const ScaledCase& what) {

@@ -5,6 +5,8 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <cmath>
+#include <cstring>
+#include <random>
 
 #include "scaled_gemm/weight_case.hpp"
 
@@ -25,7 +27,117 @@ const Settings kAll[] = {
     plain("e4m3", "s4"),    plain("e4m3", "u4"), plain("e4m3", "mxfp4"), plain("e4m3", "mxfp6_e3m2"),
     plain("e4m3", "nvfp4"), plain("s8", "s4"),   plain("s8", "u4")};
 
+/// Elements of D in rows that belong to a group.
+std::size_t computed_elements(const RunResult& result) {
+  const auto size = [&](const char* name) { return std::stoull(result.kernel.problem.at(name)); };
+  const bool masked = result.kernel.problem.at("groups") == "masked";
+  const auto groups =
+      std::ranges::find(result.tensors, masked ? "group_rows" : "group_of_rows",
+                        [](const HostTensor& tensor) { return std::string_view(tensor.plan.name); });
+  std::size_t rows = 0;
+  for (const double value : test::narrow::values(s32, groups->bytes))
+    if (masked)
+      rows += static_cast<std::size_t>(std::clamp(value, 0.0, double(size("m"))));
+    else
+      rows += value >= 0 && value < double(size("batch")) ? 128U : 0U;
+  return rows * size("n");
+}
+
+/// The value without bits below `unit`.
+double cut(double value, double unit) { return std::trunc(value / unit) * unit; }
+/// The last bit that the tensor cores keep of a sum whose largest term or partial sum this is.
+double last_bit(double largest) { return std::ldexp(1, std::ilogb(largest) - 13); }
+
+/// A range of k.
+struct Range {
+  std::size_t begin, end;
+  bool has(std::size_t k) const { return k >= begin && k < end; }
+};
+
+/// An element of D as the tensor cores of sm_90 sum it up in `parts` of k: of each 32 products and of the
+/// accumulator they keep 13 bits below the largest.
+double truncated_sum(const std::vector<double>& a, const std::vector<double>& b, std::size_t parts,
+                     Range left_out) {
+  double all = 0;
+  const std::size_t k = a.size(), length = k / parts;
+  for (std::size_t part = 0; part < parts; ++part) {
+    double sum = 0;
+    for (std::size_t begin = part * length; begin < (part + 1) * length; begin += 32) {
+      if (left_out.has(begin)) continue;
+      double largest = std::abs(sum);
+      for (std::size_t i = begin; i < begin + 32; ++i) largest = std::max(largest, std::abs(a[i] * b[i]));
+      if (largest == 0) continue;
+      sum = cut(sum, last_bit(largest));
+      for (std::size_t i = begin; i < begin + 32; ++i) sum += cut(a[i] * b[i], last_bit(largest));
+      if (sum != 0) sum = cut(sum, last_bit(sum));
+    }
+    all += sum;
+  }
+  return all;
+}
+
+/// Such a D of a problem with rows of A as given.
+Verdict verdict_of(Case& one, const std::vector<std::vector<double>>& a, std::size_t parts,
+                   Range left_out = {}) {
+  const std::size_t n = one.size("n"), k = one.size("k");
+  HostTensor d = poisoned_tensor(one.plan("d"));
+  for (std::size_t column = 0; column < n; ++column) {
+    std::vector<double> b;
+    for (std::size_t i = 0; i < k; ++i) b.push_back(one.weight(column, i));
+    for (std::size_t row = 0; row < a.size(); ++row) {
+      const auto value = static_cast<float>(one.row_scale(row) * truncated_sum(a[row], b, parts, left_out));
+      std::memcpy(d.bytes.data() + (row * n + column) * sizeof value, &value, sizeof value);
+    }
+  }
+  return verify(scaled_gemm().expect(one.problem(), one.inputs()).at(0), d);
+}
+
+/// Sets A to random values of e4m3 from `least` to 1, and returns them.
+std::vector<std::vector<double>> draw_activations(Case& one, double least) {
+  std::mt19937_64 random(Catch::getSeed());
+  std::uniform_real_distribution<double> uniform(least, 1);
+  std::vector<std::vector<double>> rows(one.size("m"));
+  for (std::size_t row = 0; row < rows.size(); ++row)
+    for (std::size_t k = 0; k < one.size("k"); ++k) {
+      rows[row].push_back(test::narrow::decode(e4m3, test::narrow::encode(e4m3, uniform(random))));
+      one.set_activation(row, k, rows[row].back());
+    }
+  return rows;
+}
+
 }  // namespace
+
+TEST_CASE("scaled_gemm, plain sums: 13 bits of long sums are enough, and a k-block that is left out is not") {
+  INFO("seed " << Catch::getSeed());
+  std::mt19937_64 random(Catch::getSeed());
+  for (const char* weights : {"s4", "nvfp4"})
+    for (const int k : {160, 1024, 8192}) {
+      Case one(with(shape(5, 70, k), plain("e4m3", weights)));
+      const auto a = draw_activations(one, -1);
+      for (const std::size_t parts : {1U, 4U, 5U}) {
+        if (static_cast<std::size_t>(k) / 32 % parts != 0) continue;
+        const Verdict whole = verdict_of(one, a, parts);
+        INFO(weights << ", k = " << k << " in " << parts << " parts: " << whole.first);
+        CHECK(whole.ok());
+        CHECK(whole.checked == 350);
+        const std::size_t begin = random() % (static_cast<std::size_t>(k) / 64) * 64;
+        INFO("left out from " << begin << " on");
+        CHECK(verdict_of(one, a, parts, {begin, begin + 64}).wrong > 10);
+      }
+    }
+}
+
+TEST_CASE("scaled_gemm, plain sums: what truncation takes of positive sums is accepted") {
+  INFO("seed " << Catch::getSeed());
+  for (const double least : {0.0, 0.9}) {
+    Case one(with(shape(5, 70, 4096), plain("e4m3", "s4")));
+    for (std::size_t row = 0; row < 70; ++row)
+      for (std::size_t k = 0; k < 4096; ++k) one.set_weight(row, k, static_cast<unsigned>(row % 7 + 1));
+    const Verdict verdict = verdict_of(one, draw_activations(one, least), 1);
+    CHECK(verdict.first.empty());
+    CHECK(verdict.ok());
+  }
+}
 
 TEST_CASE("scaled_gemm, plain sums: shapes that no tile divides, on targets with and without wgmma") {
   for (const Settings& formats : kAll) {
@@ -49,9 +161,13 @@ TEST_CASE("scaled_gemm, plain sums: experts have scales of their own") {
   for (const char* groups : {"masked", "contiguous"})
     for (const char* target : {"sm_90a", "sm_89"}) {
       const Settings problem =
-          with(with(shape(256, 70, 160), plain("e4m3", "mxfp4")), {{"batch", "3"}, {"groups", groups}});
-      const RunResult result = run_template(executor_of(target), scaled_gemm(), {.problem = problem});
+          with(with(shape(256, 70, 76), plain("e4m3", "mxfp4")), {{"batch", "3"}, {"groups", groups}});
+      INFO("problem " << test::words(problem) << ", target " << target << ", seed " << Catch::getSeed());
+      const RunResult result =
+          run_template(executor_of(target), scaled_gemm(), {.problem = problem, .seed = Catch::getSeed()});
+      CHECK(result.verdict.first.empty());
       CHECK(result.verdict.ok());
+      CHECK(result.verdict.checked == computed_elements(result));
     }
 }
 

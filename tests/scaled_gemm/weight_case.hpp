@@ -57,6 +57,7 @@ class Case {
   }
 
   std::size_t size(const char* name) const { return std::stoull(problem_.at(name)); }
+  const Settings& problem() const { return problem_; }
   std::size_t groups() const { return (k_ + group_ - 1) / group_; }
   bool bytes() const { return plans_[0].type.bits == 8; }  ///< rows of A have a scale each
   const TensorPlan& plan(std::string_view name) const {
@@ -129,6 +130,45 @@ class Case {
     return (exact ? code * scale_of_group : value) * tensor_scale_;
   }
 
+  /// What is filled up holds noise, which is NaN and infinity in places.
+  std::vector<HostTensor> inputs() {
+    HostTensor b{plans_[1], noise(plans_[1].bytes())}, scales{scale_plan(), noise(scale_plan().bytes())};
+    for (std::byte& byte : scales.bytes) byte |= std::byte{0x7f};
+    drop_special_codes(b.bytes);  // what fills a group up is finite
+    const auto merge = [](std::vector<std::byte>& into, const std::vector<std::byte>& real,
+                          const std::vector<std::byte>& mask) {
+      for (std::size_t i = 0; i < into.size(); ++i) into[i] = (into[i] & ~mask[i]) | real[i];
+    };
+    const auto shuffled = [&](const std::vector<std::byte>& plain) {
+      std::vector<std::byte> made(b.bytes.size());
+      kit::shuffle_weights(layout_, plain, pitch(), made);
+      return made;
+    };
+    const auto shuffled_groups = [&](Type type, const std::vector<std::byte>& plain) {
+      std::vector<std::byte> made(layout_.group_values(group_) * static_cast<std::size_t>(type.bytes()));
+      kit::shuffle_groups(layout_, type, group_, plain, made);
+      return made;
+    };
+    const auto ones = [](const std::vector<std::byte>& like) {
+      return std::vector(like.size(), std::byte{0xff});
+    };
+    merge(b.bytes, shuffled(weights_), shuffled(ones(weights_)));
+    merge(scales.bytes, shuffled_groups(scale(), scales_), shuffled_groups(scale(), ones(scales_)));
+    std::vector<HostTensor> all{{plans_[0], activations_}, b, scales};
+    if (bytes()) {
+      all.push_back({plan("scale_a"), std::vector<std::byte>(plan("scale_a").bytes())});
+      std::memcpy(all.back().bytes.data(), row_scales_.data(), all.back().bytes.size());
+    }
+    if (problem_.at("format_b") == "nvfp4") {
+      all.push_back({plan("tensor_scale_b"), std::vector<std::byte>(sizeof(float))});
+      std::memcpy(all.back().bytes.data(), &tensor_scale_, sizeof(float));
+    }
+    if (!zero_points()) return all;
+    all.push_back({plan("zero_b"), noise(plan("zero_b").bytes())});
+    merge(all.back().bytes, shuffled_groups(u8, zeros_), shuffled_groups(u8, ones(zeros_)));
+    return all;
+  }
+
  private:
   static Type element_of(const std::string& format) {
     if (const auto type = find_type(format)) return *type;
@@ -193,45 +233,6 @@ class Case {
     const double precision = plans_.back().type == f32 ? 0 : plans_.back().type == f16 ? 0x1p-11 : 0x1p-8;
     REQUIRE(std::abs(got - sum) <=
             precision * std::abs(sum) + relative_error() * magnitude + 0x1p-24 * precision + 0x1p-148);
-  }
-
-  /// What is filled up holds noise, which is NaN and infinity in places.
-  std::vector<HostTensor> inputs() {
-    HostTensor b{plans_[1], noise(plans_[1].bytes())}, scales{scale_plan(), noise(scale_plan().bytes())};
-    for (std::byte& byte : scales.bytes) byte |= std::byte{0x7f};
-    drop_special_codes(b.bytes);  // what fills a group up is finite
-    const auto merge = [](std::vector<std::byte>& into, const std::vector<std::byte>& real,
-                          const std::vector<std::byte>& mask) {
-      for (std::size_t i = 0; i < into.size(); ++i) into[i] = (into[i] & ~mask[i]) | real[i];
-    };
-    const auto shuffled = [&](const std::vector<std::byte>& plain) {
-      std::vector<std::byte> made(b.bytes.size());
-      kit::shuffle_weights(layout_, plain, pitch(), made);
-      return made;
-    };
-    const auto shuffled_groups = [&](Type type, const std::vector<std::byte>& plain) {
-      std::vector<std::byte> made(layout_.group_values(group_) * static_cast<std::size_t>(type.bytes()));
-      kit::shuffle_groups(layout_, type, group_, plain, made);
-      return made;
-    };
-    const auto ones = [](const std::vector<std::byte>& like) {
-      return std::vector(like.size(), std::byte{0xff});
-    };
-    merge(b.bytes, shuffled(weights_), shuffled(ones(weights_)));
-    merge(scales.bytes, shuffled_groups(scale(), scales_), shuffled_groups(scale(), ones(scales_)));
-    std::vector<HostTensor> all{{plans_[0], activations_}, b, scales};
-    if (bytes()) {
-      all.push_back({plan("scale_a"), std::vector<std::byte>(plan("scale_a").bytes())});
-      std::memcpy(all.back().bytes.data(), row_scales_.data(), all.back().bytes.size());
-    }
-    if (problem_.at("format_b") == "nvfp4") {
-      all.push_back({plan("tensor_scale_b"), std::vector<std::byte>(sizeof(float))});
-      std::memcpy(all.back().bytes.data(), &tensor_scale_, sizeof(float));
-    }
-    if (!zero_points()) return all;
-    all.push_back({plan("zero_b"), noise(plan("zero_b").bytes())});
-    merge(all.back().bytes, shuffled_groups(u8, zeros_), shuffled_groups(u8, ones(zeros_)));
-    return all;
   }
 
   Settings problem_;
