@@ -191,6 +191,37 @@ TEST_CASE("sanitize --format html has the lines of the source that .loc names, a
                              ContainsSubstring("<article class=\"warning\">"));
 }
 
+TEST_CASE("each format of sanitize names the line that calls a function that was inlined") {
+  const TemporaryFolder folder;
+  const std::string source = (folder.path() / "k.cu").string(), header = (folder.path() / "k.h").string(),
+                    file = (folder.path() / "k.ptx").string();
+  std::ofstream(source) << "__global__ void k() {\n  int q;\n  q = seventh(threadIdx.x);\n}\n";
+  std::ofstream(header) << "__device__ int seventh(int t) {\n  return 7 / t;\n}\n";
+  std::ofstream(file)
+      << ".version 9.0\n.target sm_90\n.address_size 64\n.file 1 \"" << source << "\"\n.file 2 \"" << header
+      << "\"\n.section .debug_str {\nname: .b8 107\n.b8 0\n}\n"
+         ".visible .entry k() {\n  .reg .u32 %t, %q;\n  mov.u32 %t, %tid.x;\n"
+         "  .loc 2 2 3, function_name name, inlined_at 1 3 7\n  div.u32 %q, 7, %t;\n  ret;\n}\n";
+  const auto run = [&](const std::string& format) {
+    return run_tool({"sanitize", file, "--grid", "1", "--block", "2", "--format", format}).out;
+  };
+  CHECK_THAT(run("text"), ContainsSubstring(header + ":2, called at " + source + ":3"));
+  const auto json = nlohmann::json::parse(run("json"));
+  CHECK(check_schema(json, read_schema("sanitize")) == "");
+  const auto& site = json["findings"][0]["at"];
+  CHECK(site["file"] == header);
+  CHECK(site["file_line"] == 2);
+  CHECK(site["call_file"] == source);
+  CHECK(site["call_line"] == 3);
+  const auto sarif = nlohmann::json::parse(run("sarif"));
+  const auto& place = sarif["runs"][0]["results"][0]["locations"][0]["physicalLocation"];
+  CHECK(place["artifactLocation"]["uri"] == source);
+  CHECK(place["region"]["startLine"] == 3);
+  CHECK_THAT(run("html"), ContainsSubstring("<p>" + header + ":2</p>") &&
+                              ContainsSubstring("<p>called at " + source + ":3</p>") &&
+                              ContainsSubstring("<b><i>    3 </i>  q = seventh(threadIdx.x);</b>"));
+}
+
 TEST_CASE("the help of sanitize names the values of an option once") {
   const ToolResult help = run_tool({"sanitize", "--help"});
   CHECK_THAT(help.out, ContainsSubstring("--format text|json|sarif|html") && !ContainsSubstring("{text"));

@@ -59,10 +59,14 @@ TEST_CASE("a finding in an inlined function names the line of the kernel's sourc
       ptx.find(" .visible"),
       "\n.file 1 \"kernel.cu\"\n.file 2 \"outer.h\"\n.file 3 \"inner.h\"\n.section .debug_str {\nname: .b8 "
       "102\n.b8 0\n}\n");
-  ptx.insert(ptx.find("st.shared"),
-             ".loc 2 10 3, function_name name, inlined_at 1 7 5\nmov.u32 %x, 0;\n"
-             ".loc 3 20 1, function_name name, inlined_at 2 10 3\n");
-  ptx.insert(ptx.find("ld.shared"), ".loc 1 9 1\n");
+  // The same function twice, which calls another one that is inlined.
+  const auto copy = [](int line) {
+    return ".loc 2 10 3, function_name name, inlined_at 1 " + std::to_string(line) +
+           " 5\nmov.u32 %x, 0;\n.loc 3 20 1, function_name name, inlined_at 2 10 3\n";
+  };
+  ptx.insert(ptx.find("st.shared"), copy(7));
+  ptx.insert(ptx.find("ld.shared"), copy(12));
+  ptx.insert(ptx.find("ret;"), ".loc 1 15 1\n" + copy(17));
   exec::Findings findings;
   run_text(ptx, "k", findings);
   const std::vector<exec::Finding> all = findings.all();
@@ -70,13 +74,29 @@ TEST_CASE("a finding in an inlined function names the line of the kernel's sourc
   REQUIRE(all[0].other.has_value());
   const bool stores = all[0].at.text.starts_with("st.shared");
   const exec::Site &store = stores ? all[0].at : *all[0].other, &load = stores ? *all[0].other : all[0].at;
-  CHECK(store.file == "inner.h");
-  CHECK(store.file_line == 20);
-  CHECK(store.call_file == "kernel.cu");
+  for (const exec::Site* site : {&store, &load}) {
+    CHECK(site->file == "inner.h");
+    CHECK(site->file_line == 20);
+    CHECK(site->call_file == "kernel.cu");
+  }
   CHECK(store.call_line == 7);
-  CHECK(load.file == "kernel.cu");
-  CHECK(load.file_line == 9);
-  CHECK(load.call_file.empty());
+  CHECK(load.call_line == 12);
+}
+
+TEST_CASE("a finding in the kernel's own source names no call") {
+  std::string ptx = racing("k");
+  ptx.insert(
+      ptx.find(" .visible"),
+      "\n.file 1 \"kernel.cu\"\n.file 2 \"outer.h\"\n.section .debug_str {\nname: .b8 102\n.b8 0\n}\n");
+  ptx.insert(ptx.find("st.shared"),
+             ".loc 2 10 3, function_name name, inlined_at 1 7 5\nmov.u32 %x, 0;\n.loc 1 9 1\n");
+  exec::Findings findings;
+  run_text(ptx, "k", findings);
+  const std::vector<exec::Finding> all = findings.all();
+  REQUIRE(all.size() == 1);
+  CHECK(all[0].at.file == "kernel.cu");
+  CHECK(all[0].at.file_line == 9);
+  CHECK(all[0].at.call_file.empty());
 }
 
 }  // namespace ptxloom::test::judge_test

@@ -56,11 +56,11 @@ class SourceLines {
 };
 
 /// The line and two on each side; empty if the file is not there.
-std::string excerpt(SourceLines& files, const std::string& file, int line) {
+std::string excerpt(SourceLines& files, const std::string& file, int line, const char* label = "") {
   const auto& lines = files.of(file);
   const int count = static_cast<int>(lines.size());
   if (line < 1 || line > count) return {};
-  std::string html = fmt::format("<p>{}:{}</p><pre>", escape_html(file), line);
+  std::string html = fmt::format("<p>{}{}:{}</p><pre>", label, escape_html(file), line);
   for (int i = std::max(line - 2, 1); i <= std::min(line + 2, count); ++i) {
     const std::string text =
         fmt::format("<i>{:5} </i>{}", i, escape_html(lines[static_cast<std::size_t>(i - 1)]));
@@ -69,9 +69,9 @@ std::string excerpt(SourceLines& files, const std::string& file, int line) {
   return html + "</pre>";
 }
 
-std::string source_html(SourceLines& files, const std::string& file, int line) {
-  const std::string source = excerpt(files, file, line);
-  return source.empty() ? fmt::format("<p>{}:{}</p>", escape_html(file), line) : source;
+std::string source_html(SourceLines& files, const std::string& file, int line, const char* label = "") {
+  const std::string source = excerpt(files, file, line, label);
+  return source.empty() ? fmt::format("<p>{}{}:{}</p>", label, escape_html(file), line) : source;
 }
 
 std::string side_html(const std::string& title, const std::string& what, const Site& site,
@@ -79,7 +79,7 @@ std::string side_html(const std::string& title, const std::string& what, const S
   std::string html = fmt::format("<div><h3>{}: <code>{}</code></h3><p>{}</p>", title, escape_html(site.text),
                                  thread_of(site));
   if (!site.file.empty()) html += source_html(files, site.file, site.file_line);
-  if (!site.call_file.empty()) html += source_html(files, site.call_file, site.call_line);
+  if (!site.call_file.empty()) html += source_html(files, site.call_file, site.call_line, "called at ");
   return html + excerpt(files, what, site.line) + "</div>\n";
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "exec/judge/strong_writes.hpp"
 #include "exec/machine/cluster.hpp"
 
 namespace ptxloom::exec {
@@ -70,15 +71,12 @@ bool GlobalRaces::ordered(const GlobalTouch& now, const GlobalTouch& before) con
   return before.time == 0 || meet(now, before) || is_before(before, now);
 }
 
-// Who comes after a strong read of a strong write comes after the write itself, without any fence (PTX
-// ISA 8.9.2, 8.9.5: observation order, then base causality order). Not so if what is read decides nothing: in
-// another run it may be an older value.
-bool GlobalRaces::observed(const GlobalTouch& now, const Group& group) const {
-  const auto tells = [&](const GlobalTouch& read) {
-    return read.time != 0 && cluster_->grid().flows()[read.operation].tests && meet(read, group.write()) &&
-           is_before(read, now);
-  };
-  return tells(group.read()) || tells(group.conflict().other_read);
+bool GlobalRaces::decides(const GlobalTouch& touch) const {
+  return cluster_->grid().flows()[touch.operation].tests;
+}
+
+bool GlobalRaces::has_observed(const GlobalTouch& now, const Group& group) const {
+  return observed(*this, now, group.write(), {&group.read(), &group.conflict().other_read});
 }
 
 bool GlobalRaces::is_before(const GlobalTouch& before, const GlobalTouch& now) const {
@@ -112,7 +110,7 @@ void GlobalRaces::check_read(const Here& here, const Group& group) {
       return fmt::format("it reads {} as read-only memory, which {} writes in the same kernel",
                          place_of(cluster_->grid(), here.memory), describe(write));
     });
-  if (!together(here.touch, write) && !ordered(here.touch, write) && !observed(here.touch, group))
+  if (!together(here.touch, write) && !ordered(here.touch, write) && !has_observed(here.touch, group))
     return race(here, write, "writes");
   if (!write.kind.strong) return;
   if (relies_on_volatile(here.touch, write)) return race(here, write, "writes");
@@ -177,24 +175,13 @@ void GlobalRaces::note_read(const GlobalTouch& now, const GlobalTouch& kept, con
   group.set_read(kept);
 }
 
-// In place of the last of two strong writes, neither of which is before the other, is one in flight. An
-// atomic operation whose result decides something has read the last one: who comes after it comes after both.
 void GlobalRaces::note_write(const GlobalTouch& now, const Group& group, bool updates) const {
-  const GlobalTouch last = group.write(), other = group.other_write();
-  if (!now.kind.strong) {
-    group.set_weak({});
-    group.set_other_write({});
-  } else if (!last.kind.strong) {
-    group.set_weak(last);
-    group.set_other_write({});
-  } else if (updates && last.time != kInFlight && cluster_->grid().flows()[now.operation].tests &&
-             meet(now, last)) {
-    if (is_before(other, now)) group.set_other_write({});
-  } else if (!is_before(last, now)) {
-    if (other.time != kInFlight || last.time == kInFlight) group.set_other_write(last);
-  } else if (is_before(other, now)) {
-    group.set_other_write({});
-  }
+  EarlierWrites<GlobalTouch> kept;
+  if (now.kind.strong)
+    kept = before_strong(*this, now, updates, group.write(),
+                         {.weak = group.conflict().weak, .other = group.other_write()});
+  group.set_weak(kept.weak);
+  group.set_other_write(kept.other);
   group.set_write(now);
 }
 
@@ -213,9 +200,9 @@ void GlobalRaces::visit(const Here& here, const Group& group, bool writes) {
   if (!writes) return note_read(now, group);
   check_write(here, group);
   note_write(now, group, here.updates);
-  if (now.kind.strong && !group.read().kind.strong)
-    return;  // later strong writes are judged against weak reads
-  forget_reads(here, group);
+  if (!now.kind.strong || group.read().kind.strong) return forget_reads(here, group);
+  // Later strong writes are judged against weak reads. A strong read did not see this one.
+  if (group.conflict().other_read.kind.strong) group.set_other_read({});
 }
 
 void GlobalRaces::start(GridLog* log) {

@@ -43,7 +43,7 @@ class GlobalRaces {
   void access(const Actor& actor, const std::byte* memory, const Reach& reach);
   /// A copy that reads it is issued; returns when, to be passed to the functions below once it has read.
   Time copy_reads(const Actor& actor, const std::byte* memory, std::uint32_t bytes, bool by_proxy);
-  /// A bulk copy that is about to begin reads its tensor map, until it has read its source.
+  /// A bulk copy that is about to begin uses its tensor map until it has read all of its source.
   void copy_uses(const Actor& actor, const std::byte* map, std::uint32_t bytes);
   /// A copy through the async proxy, of one part of memory or more.
   void bulk_begins(const Actor& actor);
@@ -53,6 +53,11 @@ class GlobalRaces {
   /// A copy that writes is issued; it has written. A reduction is strong: several may reduce into one place.
   void copy_begins(const Actor& actor, const std::byte* memory, std::uint32_t bytes, AccessKind kind);
   void copy_ends(const Actor& actor, const std::byte* memory, std::uint32_t bytes, AccessKind kind, Party by);
+
+  // For strong_writes.hpp.
+  bool meet(const GlobalTouch& now, const GlobalTouch& before) const;  ///< morally strong
+  bool is_before(const GlobalTouch& before, const GlobalTouch& now) const;
+  bool decides(const GlobalTouch& touch) const;  ///< a strong read of what decides something
 
  private:
   struct Here {
@@ -65,10 +70,8 @@ class GlobalRaces {
   GlobalTouch touch_of(const Actor& actor, AccessKind kind) const;
   GlobalTouch reducing(GlobalTouch touch) const;
   bool is_in_flight(const GlobalTouch& read) const;
-  bool meet(const GlobalTouch& now, const GlobalTouch& before) const;  // morally strong
   bool ordered(const GlobalTouch& now, const GlobalTouch& before) const;
-  bool observed(const GlobalTouch& now, const Group& group) const;
-  bool is_before(const GlobalTouch& before, const GlobalTouch& now) const;
+  bool has_observed(const GlobalTouch& now, const Group& group) const;
   bool relies_on_volatile(const GlobalTouch& now, const GlobalTouch& write) const;
   bool over_before(const GlobalTouch& now, const GlobalTouch& read) const;
   void check_read(const Here& here, const Group& group);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <set>
@@ -9,6 +11,7 @@
 #include <vector>
 
 #include "exec/judge/horizon.hpp"
+#include "exec/judge/scope.hpp"
 
 // What the clusters of a grid know of each other, through strong accesses to words of global memory. A word
 // keeps all that was published at it since a thread that had not published stored to it. Used by one host
@@ -35,10 +38,18 @@ class GridOrder {
   Known of(std::uint64_t cluster, Horizons horizons) const;
   bool covers(const Known& known, std::uint64_t cluster, Party party, std::uint8_t lane, Time time) const;
 
+  struct Shared {
+    Known seen = {};
+    Known fenced = {};  ///< of that, what is visible to asynchronous copies too (fence.proxy.async)
+  };
+  static void join(Shared& shared, const Shared& more) {
+    join(shared.seen, more.seen);
+    join(shared.fenced, more.fenced);
+  }
   /// What was published at a word.
   struct Word {
-    Known seen;
-    Known fenced;  ///< of that, what is visible to asynchronous copies too (fence.proxy.async)
+    Shared known = {};
+    std::array<Shared, kScopes> found = {};             ///< by relaxed accesses of who published, as in Order
     std::set<std::pair<std::uint64_t, Party>> by = {};  ///< who published: cluster and party
     std::uint64_t version = 0;                          ///< each has its own
   };
@@ -46,8 +57,8 @@ class GridOrder {
     Word& at = words_[word];
     at.by.emplace(cluster, party);
     at.version = ++last_version_;
-    join(at.seen, more.seen);
-    join(at.fenced, more.fenced);
+    join(at.known, more.known);
+    for (std::size_t i = 0; i < kScopes; ++i) join(at.found[i], more.found[i]);
   }
   /// A store ends what others published.
   void store(const void* word, std::uint64_t cluster, Party party) {

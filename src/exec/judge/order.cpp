@@ -19,9 +19,11 @@ void Order::reset(std::size_t blocks, std::size_t warps, GridOrder* grid, std::u
   groups_.assign(all, {});
   found_.assign(all, {});
   passed_on_.assign(all, {});
+  found_released_.assign(all, {});
   any_found_ = false;
   fences_ = false;
   exited_ = {};
+  found_exited_ = {};
   lanes_synced_.assign(all, 0);
   converged_.assign(all, 0);
   met_all_.assign(all, false);
@@ -89,9 +91,10 @@ void Order::arrive(const Who& who, const void* place) {
 }
 
 void Order::arrive_relaxed(const Who& who, const void* place, Scope scope) {
-  Past& gathered = places_[place].gathered;
-  publish_released(who, gathered, scope);
-  publish_over(who, gathered);
+  Place& at = places_[place];
+  publish_released(who, at.gathered, scope);
+  publish_over(who, at.gathered);
+  if (any_found_) join_found(at.found_gathered, found_before(who, true));
 }
 
 void Order::open(const void* place) {
@@ -102,7 +105,9 @@ void Order::open(const void* place) {
 }
 
 void Order::open_with_exited(const void* place) {
-  places_[place].gathered.join(exited_);
+  Place& at = places_[place];
+  at.gathered.join(exited_);
+  if (any_found_) join_found(at.found_gathered, found_exited_);
   open(place);
 }
 
@@ -143,7 +148,10 @@ bool Order::knows_opening(const Who& who, const void* place) const {
   return true;
 }
 
-void Order::exit(const Who& who) { publish(who, exited_); }
+void Order::exit(const Who& who) {
+  publish(who, exited_);
+  if (any_found_) pass_on(who, found_exited_);
+}
 
 void Order::store(const Who& who, const void* word) {
   if (const auto at = words_.find(word); at != words_.end() && !at->second.by.contains(who.party))
@@ -161,16 +169,30 @@ void Order::release(const Who& who, const void* word, bool relaxed, Scope scope)
     publish_released(who, published, reader);
     return published;
   };
+  const Found found = any_found_ ? found_before(who, relaxed) : Found{};
+  const auto add = [&](Published& to, Scope reader) {
+    to.past.join(for_scope(reader));
+    if (!any_found_) return;
+    if (to.found == nullptr) to.found = std::make_unique<Found>();
+    join_found(*to.found, found);
+  };
   Word& at = words_[word];
   at.by.insert(who.party);
   at.version = ++last_version_;
   at.by_block.resize(blocks_);
-  at.by_block[who.party / warps_].join(for_scope(Scope::cta));
-  if (blocks_ > 1 && scope >= Scope::cluster) at.cluster.join(for_scope(Scope::cluster));
-  if (grid_ != nullptr && scope == Scope::gpu) publish_beyond(who.party, word, for_scope(Scope::gpu));
+  add(at.by_block[who.party / warps_], Scope::cta);
+  if (blocks_ > 1 && scope >= Scope::cluster) add(at.cluster, Scope::cluster);
+  if (grid_ != nullptr && scope == Scope::gpu) publish_beyond(who.party, word, for_scope(Scope::gpu), found);
 }
 
-void Order::publish_beyond(Party by, const void* word, const Past& published) {
+Order::Found Order::found_before(const Who& who, bool relaxed) const {
+  if (relaxed) return who.party < found_released_.size() ? found_released_[who.party] : Found{};
+  Found found;
+  pass_on(who, found);
+  return found;
+}
+
+GridOrder::Shared Order::beyond(const Past& published) const {
   GridOrder::Horizons seen, fenced;
   bool any_fenced = false;
   for (const Knowledge& each : published.parties) {
@@ -178,9 +200,16 @@ void Order::publish_beyond(Party by, const void* word, const Past& published) {
     fenced.push_back(each.fenced[kGlobalSpace]);
     any_fenced |= fenced.back() != Horizon();
   }
-  GridOrder::Word more{.seen = published.others, .fenced = published.others_fenced};
-  GridOrder::join(more.seen, grid_->of(cluster_, std::move(seen)));
-  if (any_fenced) GridOrder::join(more.fenced, grid_->of(cluster_, std::move(fenced)));
+  GridOrder::Shared shared{.seen = published.others, .fenced = published.others_fenced};
+  if (!seen.empty()) GridOrder::join(shared.seen, grid_->of(cluster_, std::move(seen)));
+  if (any_fenced) GridOrder::join(shared.fenced, grid_->of(cluster_, std::move(fenced)));
+  return shared;
+}
+
+void Order::publish_beyond(Party by, const void* word, const Past& published, const Found& found) {
+  GridOrder::Word more{.known = beyond(published)};
+  if (any_found_)
+    for (std::size_t i = 0; i < kScopes; ++i) more.found[i] = beyond(found[i]);
   grid_->publish(word, cluster_, by, more);
 }
 
@@ -197,14 +226,32 @@ void Order::acquire(const Who& who, const void* word, bool relaxed, Scope scope)
   };
   if (const auto at = words_.find(word); at != words_.end()) {
     const Word& known = at->second;
-    find(who, known.by_block[who.party / warps_], key(0, known.version), relaxed, Scope::cta);
+    take(who, known.by_block[who.party / warps_], key(0, known.version), relaxed, Scope::cta);
     if (blocks_ > 1 && scope >= Scope::cluster)
-      find(who, known.cluster, key(1, known.version), relaxed, Scope::cluster);
+      take(who, known.cluster, key(1, known.version), relaxed, Scope::cluster);
   }
   if (grid_ == nullptr || scope != Scope::gpu) return;
   if (const GridOrder::Word* known = grid_->at(word))
-    find(who, {.parties = {}, .others = known->seen, .others_released = {}, .others_fenced = known->fenced},
-         key(2, known->version), relaxed, Scope::gpu);
+    take_beyond(who, *known, key(2, known->version), relaxed);
+}
+
+void Order::take(const Who& who, const Published& published, const LaneKey& key, bool relaxed, Scope scope) {
+  find(who, published.past, key, relaxed, scope);
+  if (published.found != nullptr && who.party < passed_on_.size())
+    join_found(passed_on_[who.party], *published.found);
+}
+
+void Order::take_beyond(const Who& who, const GridOrder::Word& word, const LaneKey& key, bool relaxed) {
+  const auto past_of = [](const GridOrder::Shared& shared) {
+    return Past{.parties = {}, .others = shared.seen, .others_released = {}, .others_fenced = shared.fenced};
+  };
+  find(who, past_of(word.known), key, relaxed, Scope::gpu);
+  if (who.party >= passed_on_.size()) return;
+  for (std::size_t i = 0; i < kScopes; ++i) {
+    if (word.found[i].seen == nullptr) continue;
+    any_found_ = true;
+    passed_on_[who.party][i].join(past_of(word.found[i]));
+  }
 }
 
 void Order::join_found(Found& found, const Found& more) {
@@ -250,6 +297,7 @@ void Order::fence(const Who& who, Scope scope, FenceSides sides) {
       learn(who, passed_on_[who.party][i], {});
   if (!sides.releases) return;
   fences_ = true;
+  if (any_found_) pass_on(who, found_released_[who.party]);
   const Horizon mine = own(who);
   if (who.whole()) change_known(who, [&](Past& past) { past.release(scope, past); });
   mark(who, [&](const Past& known, Past& past) {

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <set>
 #include <unordered_map>
 #include <vector>
@@ -25,11 +26,12 @@
 //
 // What a thread did becomes known through a relaxed access only if a fence comes before it, and what a
 // relaxed access finds is known only after a fence (PTX ISA 8.8, release and acquire patterns): one of the
-// same thread, or a fence.sc of a thread that comes after it by other synchronisation (PTX ISA 8.9.3: the two
-// fence.sc are ordered, and not the other way round). That the fence before the write is a fence.sc, too, is
-// not checked. Accesses and fences count for threads in their scope only. A relaxed arrival at an mbarrier
-// tells that the reads before it, and the copies awaited before it, are over: this is how consumers release a
-// stage of a pipeline to the thread block that fills it.
+// same thread, or a fence.sc of a thread that comes after it by other synchronisation, at whatever place (PTX
+// ISA 8.9.3: the two fence.sc are ordered, and not the other way round). That the fence before the write is a
+// fence.sc, too, and that its scope includes who reads, is not checked. Accesses and fences count for threads
+// in their scope only. A relaxed arrival at an mbarrier tells that the reads before it, and the copies
+// awaited before it, are over: this is how consumers release a stage of a pipeline to the thread block that
+// fills it.
 namespace ptxloom::exec {
 
 /// Lanes of a party that act together.
@@ -135,10 +137,14 @@ class Order {
     std::uint64_t version = 0;               // of `opened`
     Found found_gathered{}, found_opened{};  // by relaxed accesses of those who arrived
   };
+  struct Published {
+    Past past;
+    std::unique_ptr<Found> found = {};  // by relaxed accesses of who published; null: nothing
+  };
   struct Word {
-    std::vector<Past> by_block;  // published by threads of a thread block, for threads of it
-    Past cluster;                // published for other thread blocks of the cluster
-    std::set<Party> by;          // who published
+    std::vector<Published> by_block;  // by threads of a thread block, for threads of it
+    Published cluster;                // for other thread blocks of the cluster
+    std::set<Party> by;               // who published
     std::uint64_t version = 0;
   };
 
@@ -160,7 +166,8 @@ class Order {
   void publish_released(const Who& who, Past& at, Scope scope);
   void publish_over(const Who& who, Past& at);
   /// To threads of other clusters.
-  void publish_beyond(Party by, const void* word, const Past& published);
+  void publish_beyond(Party by, const void* word, const Past& published, const Found& found);
+  GridOrder::Shared beyond(const Past& published) const;
   void learn(const Who& who, const Past& past, const LaneKey& key);
   void sync_some(const Who& who);
   /// A fence makes known what relaxed accesses found.
@@ -168,6 +175,10 @@ class Order {
   /// What relaxed accesses found passes on to those who come after.
   void pass_on(const Who& who, Found& to) const;
   static void join_found(Found& found, const Found& more);
+  /// What relaxed accesses of who publishes by an access found, as far as those who read it come after that.
+  Found found_before(const Who& who, bool relaxed) const;
+  void take(const Who& who, const Published& published, const LaneKey& key, bool relaxed, Scope scope);
+  void take_beyond(const Who& who, const GridOrder::Word& word, const LaneKey& key, bool relaxed);
   /// After an access that finds this: `scope` includes both threads, no smaller one does.
   void find(const Who& who, const Past& past, const LaneKey& key, bool relaxed, Scope scope);
   /// Calls f(past) for what they have in common, and for what each group of them has beyond it, if only some
@@ -187,9 +198,11 @@ class Order {
   std::vector<LaneGroups<Past>> groups_;  // by warp: what some of its lanes know
   std::vector<LaneGroups<Found>> found_;  // by warp: what relaxed accesses of its lanes found, until a fence
   std::vector<Found> passed_on_;          // by warp: what others found before, until a fence.sc
+  std::vector<Found> found_released_;     // by warp: what was found before its last fence
   bool any_found_ = false;                // relaxed accesses have found something
   bool fences_ = false;                   // there was a fence: relaxed accesses may publish something
   Past exited_;
+  Found found_exited_{};
   std::vector<Time> lanes_synced_;
   std::vector<Time> converged_;  // by warp
   std::vector<bool> met_all_;

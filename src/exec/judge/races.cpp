@@ -5,6 +5,7 @@
 
 #include <bit>
 
+#include "exec/judge/strong_writes.hpp"
 #include "exec/machine/cluster.hpp"
 
 namespace ptxloom::exec {
@@ -64,15 +65,10 @@ bool Races::is_before(const Touch& before, const Touch& now) const {
   return order_.knows(now.party, now.lane, before.party, before.lane, before.time);
 }
 
-// Who comes after a strong read of a strong write comes after the write itself, without any fence (PTX
-// ISA 8.9.2, 8.9.5: observation order, then base causality order). Not so if what is read decides nothing: in
-// another run it may be an older value.
-bool Races::observed(const Touch& now, const SharedCell& cell) const {
-  const auto tells = [&](const Touch& read) {
-    return read.time != 0 && cluster_->grid().flows()[read.operation].tests && meet(read, cell.write) &&
-           is_before(read, now);
-  };
-  return !cell.overwritten && (tells(cell.read) || tells(cell.other_read));
+bool Races::decides(const Touch& touch) const { return cluster_->grid().flows()[touch.operation].tests; }
+
+bool Races::has_observed(const Touch& now, const SharedCell& cell) const {
+  return !cell.overwritten && observed(*this, now, cell.write, {&cell.read, &cell.other_read});
 }
 
 bool Races::over_before(const Touch& now, const Touch& before) const {
@@ -82,7 +78,7 @@ bool Races::over_before(const Touch& now, const Touch& before) const {
 
 void Races::check_read(const Here& here, const SharedCell& cell) {
   if (cell.copied_to) return under_way(here, &cell.write, "writes");
-  if (!ordered(here.touch, cell.write) && !observed(here.touch, cell) && !is_shown(here.touch, cell))
+  if (!ordered(here.touch, cell.write) && !has_observed(here.touch, cell) && !is_shown(here.touch, cell))
     return race(here, cell.write, "writes");
   if (!cell.write.kind.strong) return;
   if (relies_on_volatile(here.touch, cell.write)) return race(here, cell.write, "writes");
@@ -109,7 +105,7 @@ void Races::check_write(const Here& here, const SharedCell& cell) {
   const Touch &now = here.touch, &before = cell.write;
   const bool of_copy = before.party == order_.copies();
   if (!together(now, before) && !(of_copy ? over_before(now, before) : ordered(now, before)) &&
-      !observed(now, cell))
+      !has_observed(now, cell))
     return race(here, before, "writes");
   if (before.kind.strong) check_before_strong(here, cell);
   if (!cell.overwritten || together(now, before)) check_readers(here, cell);
@@ -127,7 +123,8 @@ void Races::check_readers(const Here& here, const SharedCell& cell) {
   other.time = cell.first_read;
   other.lane = kSeveralLanes;
   std::uint64_t judged = reader_bit(now.party) | reader_bit(cell.read.party);
-  if (cell.other_read.time != 0) judged |= reader_bit(cell.other_read.party);
+  if (cell.other_read.time != 0 && cell.other_read.kind.strong == cell.read.kind.strong)
+    judged |= reader_bit(cell.other_read.party);
   for (std::uint64_t rest = cell.readers & ~judged; rest != 0; rest &= rest - 1) {
     other.party = static_cast<Party>(std::countr_zero(rest));
     if (!over_before(now, other)) return race(here, other, "reads");
@@ -180,12 +177,16 @@ bool Races::knows_all(const Touch& now, const SharedCell& cell) const {
   return true;
 }
 
-// The readers kept are either all weak or all strong: strong ones are dropped when a weak one comes.
+// The readers kept are either all weak or all strong: strong ones are dropped when a weak one comes. A strong
+// one after weak ones is `other_read`, since it may have observed the last write.
 void Races::note_read(const Touch& now, SharedCell& cell) const {
   if (cell.overwritten) cell.forget_reads();
   Touch& last = cell.read;
   const bool strong = now.kind.strong;
-  if (last.time != 0 && strong && !last.kind.strong) return;
+  if (last.time != 0 && strong && !last.kind.strong) {
+    cell.other_read = now;
+    return;
+  }
   if (last.time == 0 || (last.kind.strong && !strong) || knows_all(now, cell)) {
     const bool beside = last.time != 0 && last.party == now.party && last.kind.strong == strong &&
                         last.lane != now.lane &&
@@ -202,20 +203,11 @@ void Races::note_read(const Touch& now, SharedCell& cell) const {
   last = now;
 }
 
-// In place of the last of two strong writes, neither of which is before the other, is one in flight. An
-// atomic operation whose result decides something has read the last one: who comes after it comes after both.
 void Races::note_strong_write(const Touch& now, SharedCell& cell, bool updates) const {
-  if (!cell.write.kind.strong) {
-    cell.weak = cell.write;
-    cell.other_write = {};
-  } else if (updates && cell.write.time != kInFlight && cluster_->grid().flows()[now.operation].tests &&
-             meet(now, cell.write)) {
-    if (is_before(cell.other_write, now)) cell.other_write = {};
-  } else if (!is_before(cell.write, now)) {
-    if (cell.other_write.time != kInFlight || cell.write.time == kInFlight) cell.other_write = cell.write;
-  } else if (is_before(cell.other_write, now)) {
-    cell.other_write = {};
-  }
+  const EarlierWrites<Touch> kept{.weak = cell.weak, .other = cell.other_write};
+  const EarlierWrites<Touch> next = before_strong(*this, now, updates, cell.write, kept);
+  cell.weak = next.weak;
+  cell.other_write = next.other;
   cell.write = now;
 }
 
@@ -247,8 +239,9 @@ bool Races::write(const Actor& actor, const SharedPlace& place, std::uint32_t by
     check_write(here, cell);
     if (kind.strong) {
       note_strong_write(now, cell, updates);
-      // Later strong writes are judged against weak reads.
+      // Later strong writes are judged against weak reads. A strong read did not see this one.
       if (cell.overwritten || cell.read.kind.strong) cell.forget_reads();
+      if (cell.other_read.kind.strong) cell.other_read = {};
       return;
     }
     const bool several = together(now, cell.write) && now.lane != cell.write.lane;

@@ -57,6 +57,11 @@ class Races {
   void hide_barrier(const Actor& actor, const SharedPlace& place);
   void show_barriers(const Warp& warp, Mask lanes);
 
+  // For strong_writes.hpp.
+  bool meet(const Touch& now, const Touch& before) const;  ///< neither is before the other, which is allowed
+  bool is_before(const Touch& before, const Touch& now) const;
+  bool decides(const Touch& touch) const;  ///< a strong read of what decides something
+
  private:
   /// An access being judged.
   struct Here {
@@ -70,10 +75,8 @@ class Races {
   Touch touch_of(const Actor& actor, AccessKind kind) const;
   Touch in_flight(Touch touch) const;
   bool relies_on_volatile(const Touch& now, const Touch& write) const;
-  bool meet(const Touch& now, const Touch& before) const;  // neither is before the other, which is allowed
-  bool is_before(const Touch& before, const Touch& now) const;
   bool ordered(const Touch& now, const Touch& before) const;
-  bool observed(const Touch& now, const SharedCell& cell) const;
+  bool has_observed(const Touch& now, const SharedCell& cell) const;
   /// The same, of a read or the write of a copy that a write follows.
   bool over_before(const Touch& now, const Touch& before) const;
   void check_read(const Here& here, const SharedCell& cell);

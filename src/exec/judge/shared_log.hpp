@@ -26,7 +26,7 @@ struct SharedCell {
   Touch weak;                     ///< the last weak write before it, if `write` is strong
   Touch other_write;              ///< in that case: a strong one that nothing orders before it
   Touch read;                     ///< the last unordered one since the write
-  Touch other_read;               ///< the last of those by another warp than `read`
+  Touch other_read;               ///< the last of those by another warp than `read`, or a strong one
   Time first_read = 0;            ///< of the first of them
   std::uint64_t readers = 0;      ///< their warps, of the first 64
   std::uint16_t copied_from = 0;  ///< copies in flight that read it

@@ -16,7 +16,7 @@
 // tensormap.cp_fenceproxy, and fence.proxy.tensormap::generic.acquire of the map has to come between that and
 // its use (PTX ISA 8.6, 9.7.13.4). Found only when findings are collected, since the log of global memory
 // knows the writes. That a release is missing is found within a cluster only. A copy that an mbarrier counts
-// reads its map until it is complete: a map that is written before is a race as any other.
+// uses its map until it has read all of its source: a map that is written before is a race as any other.
 namespace ptxloom::exec {
 
 class Cluster;

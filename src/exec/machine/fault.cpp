@@ -32,16 +32,17 @@ bool is_same_place(const SourcePlace& one, const SourcePlace& other) {
   return one.file == other.file && one.line == other.line && one.column == other.column;
 }
 
-// The call in the kernel's own source, through however many functions that were inlined there: each names the
-// place that its code was put in, which may be in such a function, too.
-SourcePlace outermost_call(const ir::Function& function, const SourcePlace& inlined_at) {
-  SourcePlace place = inlined_at;
-  for (std::size_t depth = 0; depth < function.locations.size(); ++depth) {
-    const auto outer = std::ranges::find_if(function.locations, [&](const ir::Location& each) {
-      return each.inlined_at && is_same_place(each.place, place);
-    });
-    if (outer == function.locations.end()) break;
-    place = *outer->inlined_at;
+// The call in the kernel's own source of code that a function was inlined for. `location` names the place
+// that this function was inlined at, which may be in a function that was inlined, too: an earlier .loc says
+// where. The nearest one counts: a function that is inlined twice has the same places in both copies.
+SourcePlace outermost_call(const ir::Function& function, const ir::Location& location) {
+  const auto first = function.locations.begin();
+  auto end = first + (&location - function.locations.data());
+  SourcePlace place = *location.inlined_at;
+  while (end != first) {
+    --end;
+    if (!end->inlined_at || !is_same_place(end->place, place)) continue;
+    place = *end->inlined_at;
   }
   return place;
 }
@@ -67,7 +68,7 @@ void set_source(const Code& code, const ir::Function& function, ir::Statement::K
   if (site.file.empty()) return;
   site.file_line = static_cast<int>(location->place.line);
   if (!location->inlined_at) return;
-  const SourcePlace call = outermost_call(function, *location->inlined_at);
+  const SourcePlace call = outermost_call(function, *location);
   site.call_file = file_of(code, call);
   site.call_line = static_cast<int>(call.line);
 }
