@@ -6,6 +6,9 @@
 #include <algorithm>
 #include <functional>
 #include <nlohmann/json.hpp>
+#include <set>
+
+#include "ptxloom/error.hpp"
 
 namespace ptxloom::insn {
 namespace {
@@ -73,6 +76,20 @@ std::map<std::string, std::vector<Repeated>> repeated(std::span<const std::strin
   return made;
 }
 
+void require_one_origin(std::span<const std::string> records) {
+  std::set<std::string> origins;
+  for (const std::string& line : records) {
+    const Json record = Json::parse(line);
+    origins.insert(fmt::format("{} (driver {})", record.value("device", "an unnamed device"),
+                               record.value("driver", 0)));
+  }
+  if (origins.size() > 1)
+    throw Error(
+        ErrorKind::usage, "bad-records",
+        fmt::format("the records to compare are of several devices or drivers: {}", fmt::join(origins, ", ")),
+        "give a file of one device and driver on each side");
+}
+
 std::string comparison_text(const std::map<std::string, std::vector<Repeated>>& figures) {
   std::string text = fmt::format("{:12} {:>8} {:>12} {:>10} {:>18}\n", "", "figures", "within 1 %", "median",
                                  "95th percentile");
@@ -86,8 +103,11 @@ std::string comparison_text(const std::map<std::string, std::vector<Repeated>>& 
   }
   std::ranges::stable_sort(worst, std::greater(), &Repeated::difference);
   std::erase_if(worst, [](const Repeated& one) { return one.difference() <= kClose; });
-  if (!worst.empty()) text += fmt::format("\n{} figures differ by more than 1 %", worst.size());
-  if (worst.size() > kMostShown) text += fmt::format("; the first {}", kMostShown);
+  if (!worst.empty())
+    text +=
+        fmt::format("\n{} by more than 1 %",
+                    worst.size() == 1 ? "1 figure differs" : fmt::format("{} figures differ", worst.size()));
+  if (worst.size() > kMostShown) text += fmt::format("; the {} that differ most", kMostShown);
   if (!worst.empty()) text += ":\n";
   worst.resize(std::min(worst.size(), kMostShown));
   for (const Repeated& one : worst)
@@ -98,20 +118,16 @@ std::string comparison_text(const std::map<std::string, std::vector<Repeated>>& 
 
 std::string spread_text(std::span<const std::string> records) {
   std::vector<double> spreads;
-  std::size_t figures = 0;
   for (const std::string& line : records) {
     const Json record = Json::parse(line);
-    for (const char* kind : {"latency", "throughput"}) {
-      for (const Json& one : record.value(kind, Json::array())) {
-        ++figures;
+    for (const char* kind : {"latency", "throughput"})
+      for (const Json& one : record.value(kind, Json::array()))
         if (one.contains("spread")) spreads.push_back(one["spread"].get<double>());
-      }
-    }
   }
   if (spreads.empty()) return "";
   const auto wide = std::ranges::count_if(spreads, [](double one) { return one > kClose; });
-  return fmt::format("of {} figures the repeats of {} lie more than 1 % apart, at most {:.1f} %\n", figures,
-                     wide, 100 * std::ranges::max(spreads));
+  return fmt::format("of {} figures the repeats of {} lie more than 1 % apart, at most {:.1f} %\n",
+                     spreads.size(), wide, 100 * std::ranges::max(spreads));
 }
 
 }  // namespace ptxloom::insn

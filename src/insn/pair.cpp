@@ -41,6 +41,7 @@ Pair::Pair(const Device& device, const DeviceModule& module, const PairNames& na
       copies_(names.copies) {}
 
 double Pair::cycles(LaunchShape shape, int warps_per_sm) {
+  spread_ = 0;
   const int fewest = std::max(kFewestRounds, shape.rounds);
   shape.rounds = kTrialRounds;
   const double trial = device_.run(many_, shape, warps_per_sm).cycles;

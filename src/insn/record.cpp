@@ -22,8 +22,10 @@ double with_digits(double value) { return std::stod(fmt::format("{:.6g}", value)
 
 Json latency_json(const Latency& latency) {
   Json made = {{"from", latency.from}, {"state", latency.state}, {"sass", latency.sass}};
-  if (latency.cycles > 0) made["cycles"] = rounded(latency.cycles);
-  if (latency.spread > 0) made["spread"] = rounded(latency.spread);
+  if (latency.cycles > 0) {
+    made["cycles"] = rounded(latency.cycles);
+    made["spread"] = rounded(latency.spread);
+  }
   if (!latency.bridge.empty()) made["bridge"] = latency.bridge;
   if (latency.guarded) made["guarded"] = true;
   return made;
@@ -47,10 +49,9 @@ std::string to_json(const Measured& measured, const Origin& origin) {
   }
   Json latencies = Json::array(), throughputs = Json::array();
   for (const Latency& latency : measured.latencies) latencies.push_back(latency_json(latency));
-  for (const Throughput& one : measured.throughputs) {
-    throughputs.push_back({{"warps", one.warps}, {"per_cycle", with_digits(one.per_cycle)}});
-    if (one.spread > 0) throughputs.back()["spread"] = rounded(one.spread);
-  }
+  for (const Throughput& one : measured.throughputs)
+    throughputs.push_back(
+        {{"warps", one.warps}, {"per_cycle", with_digits(one.per_cycle)}, {"spread", rounded(one.spread)}});
   made["latency"] = std::move(latencies);
   made["throughput"] = std::move(throughputs);
   made["stream"] = latency_json(measured.stream);

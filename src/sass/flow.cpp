@@ -51,18 +51,24 @@ class FlowReader {
       case Flow::end:
         if (guarded) go_on(block);
         // An indirect branch may lead to any label.
-        if (last.text->opcode != "EXIT") enter_labels();
+        if (last.text->opcode == "EXIT") break;
+        enter_labels();
+        block.left = true;
         break;
       case Flow::call:
         enter(label_in(*last.text));
+        block.left = true;
         break;
       case Flow::sync:
         if (block.end < steps_.size() && !steps_[block.end].label.empty() &&
             steps_[block.end].label == region_of(block.end - 1))
           go_on(block);
+        else
+          block.left = true;
         break;
       case Flow::collective:
         enter(label_in(*last.text));
+        block.left = true;
         go_on(block);
         break;
       default:
@@ -72,11 +78,17 @@ class FlowReader {
 
   void go_on(CodeBlock& block) const {
     const auto index = static_cast<std::size_t>(&block - blocks_.data());
-    if (index + 1 < blocks_.size()) block.next.push_back(index + 1);
+    if (index + 1 < blocks_.size())
+      block.next.push_back(index + 1);
+    else
+      block.left = true;
   }
 
   void jump(CodeBlock& block, std::string_view label) const {
-    if (const auto found = labels_.find(label); found != labels_.end()) block.next.push_back(found->second);
+    if (const auto found = labels_.find(label); found != labels_.end())
+      block.next.push_back(found->second);
+    else
+      block.left = true;
   }
 
   void enter(std::string_view label) {

@@ -22,6 +22,8 @@ struct CodeBlock {
   std::vector<std::size_t> next;  ///< blocks that may follow
   /// Something that is not followed may lead here: a call, a return, an indirect branch.
   bool entered = false;
+  /// It may lead to something that is not followed.
+  bool left = false;
 };
 
 /// The blocks of one section of code, in its order. Calls, returns, indirect branches, and barriers that end

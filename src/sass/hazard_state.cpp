@@ -16,7 +16,7 @@ auto origin(const Pending& one) { return std::tuple(one.id, one.step, one.operan
 auto origin(const Recent& one) { return std::tuple(one.use.id, one.step, one.use.operand, one.use.index); }
 auto origin(const PathCase&) { return std::tuple(); }
 
-/// Whether all that the second says follows from the first, but for where they hold.
+/// Whether the first is at least as strict as the second, apart from the paths on which they hold.
 bool demands(const Pending& a, const Pending& b) { return (a.any_of & ~b.any_of) == 0 && a.later <= b.later; }
 bool demands(const Recent& a, const Recent& b) { return a.elapsed <= b.elapsed; }
 bool demands(const PathCase&, const PathCase&) { return true; }
@@ -26,7 +26,7 @@ bool covers(const T& a, const T& b) {
   return b.when.implies(a.when) && demands(a, b);
 }
 
-/// Only what covers it on both paths does.
+/// What is left on both paths.
 void merge(Pending& to, const Pending& from) {
   to.any_of = static_cast<std::uint8_t>(to.any_of & from.any_of);
   to.later = std::min(to.later, from.later);
@@ -119,7 +119,8 @@ void assume_in(std::vector<T>& list, const PredicateFacts& facts) {
   });
 }
 
-/// The cases in which an instruction that writes predicates is executed, and in which it is not.
+/// The cases in which an instruction that writes predicates is executed, and in which it is not. Where
+/// neither is certain, nothing is known of these predicates after it.
 template <typename T>
 bool write_in(std::vector<T>& list, const PredicateFacts& guard, PredicateSet written, bool clears) {
   bool split = false;
@@ -129,7 +130,7 @@ bool write_in(std::vector<T>& list, const PredicateFacts& guard, PredicateSet wr
     const PredicateFacts before = list[i].when;
     if (before.contradicts(executed)) continue;
     PredicateFacts after = before.with(executed).without(written);
-    if (clears) after = after.with(facts_for(list[i].reg(), {0, written}));
+    if (clears && executed == guard) after = after.with(facts_for(list[i].reg(), {0, written}));
     if (before.implies(executed)) {
       list[i].when = after;
       continue;
@@ -161,9 +162,10 @@ bool State::unite(const State& other) {
   const bool more_pending = unite_lists(pending, other.pending);
   const bool more_recent = unite_lists(recent, other.recent);
   const auto united = static_cast<std::uint8_t>(set | other.set);
-  const bool more_set = united != set;
+  const bool more_set = united != set, more_unseen = other.since_unseen < since_unseen;
   set = united;
-  return more_cases || more_pending || more_recent || more_set;
+  since_unseen = std::min(since_unseen, other.since_unseen);
+  return more_cases || more_pending || more_recent || more_set || more_unseen;
 }
 
 void State::assume(const PredicateFacts& facts) {

@@ -2,6 +2,7 @@
 #include "sass/hazards.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <charconv>
 #include <deque>
 
@@ -9,7 +10,6 @@ namespace ptxloom::sass {
 namespace {
 
 constexpr unsigned kAllScoreboards = (1U << kScoreboards) - 1;
-constexpr int kMostElapsed = 255;
 
 unsigned bit(std::optional<unsigned> scoreboard) {
   return scoreboard && *scoreboard < kScoreboards ? 1U << *scoreboard : 0;
@@ -18,30 +18,46 @@ unsigned bit(std::optional<unsigned> scoreboard) {
 /// Cycles until the next instruction, at least. A count of 0 stands behind ERRBAR and its like, which keep
 /// the warp longer than any result takes.
 int cycles_of(const ControlCode& control) {
-  return control.stall == 0 ? kMostElapsed : static_cast<int>(control.stall);
+  return control.stall == 0 ? kMostCycles : static_cast<int>(control.stall);
+}
+
+void pass(std::uint8_t& elapsed, int cycles) {
+  elapsed = static_cast<std::uint8_t>(std::min<int>(kMostCycles, elapsed + cycles));
 }
 
 /// One pass over instructions, from a state.
 class Walker {
  public:
-  Walker(const std::vector<HazardStep>& steps, const LatencyTable& latencies, const Watch* watch)
-      : steps_(steps), latencies_(latencies), watch_(watch) {}
+  /// `watched`: cycles for which results of fixed latency are kept. `watch`: nothing in the passes before the
+  /// last.
+  Walker(const std::vector<HazardStep>& steps, const LatencyTable& latencies, int watched, const Watch* watch)
+      : steps_(steps), latencies_(latencies), watched_(watched), watch_(watch) {}
 
   void step(State& state, std::size_t index) const {
     const HazardStep& step = steps_[index];
     wait(state, index);
     const bool executed = !is_never(step.text.guard);
     if (executed) check(state, index);
+    if (step.uses.type.empty()) tell_unseen_readers(state, index);
     issue(state, step);
     if (executed) leave(state, index);
     if (!step.uses.drains.empty())
       std::erase_if(state.pending, [&](const Pending& one) {
         return one.operand && steps_[one.step].uses.queue == step.uses.drains;
       });
-    for (Recent& one : state.recent)
-      one.elapsed =
-          static_cast<std::uint8_t>(std::min<int>(kMostElapsed, one.elapsed + cycles_of(step.control)));
-    std::erase_if(state.recent, [&](const Recent& one) { return one.elapsed >= latencies_.longest(); });
+    for (Recent& one : state.recent) pass(one.elapsed, cycles_of(step.control));
+    std::erase_if(state.recent, [&](const Recent& one) { return one.elapsed >= watched_; });
+    if (step.uses.type.empty()) state.since_unseen = 0;
+    pass(state.since_unseen, cycles_of(step.control));
+    if (watch_ != nullptr && watch_->unseen && state.since_unseen < watched_)
+      watch_->unseen({.step = index, .writing = {}, .have = state.since_unseen});
+  }
+
+  /// Any result may be read behind this instruction, or by it.
+  void tell_unseen_readers(const State& state, std::size_t index) const {
+    if (watch_ == nullptr || !watch_->unseen) return;
+    for (const Recent& one : state.recent)
+      watch_->unseen({.step = index, .writing = one.step, .have = one.elapsed});
   }
 
  private:
@@ -91,9 +107,10 @@ class Walker {
   void check_read(const State& state, std::size_t index, const RegisterUse& use) const {
     if (watch_ == nullptr) return;
     for (const Pending& one : state.pending)
-      if (one.id == use.id && !one.operand && both(one, index)) tell(Hazard::Kind::read_result, index, one);
+      if (one.id == use.id && !one.operand && is_read(one, index, use))
+        tell(Hazard::Kind::read_result, index, one);
     for (const Recent& one : state.recent) {
-      if (one.use.id != use.id || !both(one, index)) continue;
+      if (one.use.id != use.id || !is_read(one, index, use)) continue;
       const Access writer{steps_[one.step].uses.type, one.use}, reader{steps_[index].uses.type, use};
       const std::optional<int> need = latencies_.cycles(writer, reader);
       if (watch_->distance) watch_->distance({one.step, index, writer, reader, one.elapsed, need});
@@ -124,13 +141,22 @@ class Walker {
     return !facts_of_guard(steps_[index].text.guard).contradicts(in_flight.when);
   }
 
-  /// Sets its scoreboards, which tell of earlier instructions, too.
+  /// A guard is read to know whether the instruction is executed, so also where it is not.
+  bool is_read(const auto& in_flight, std::size_t index, const RegisterUse& use) const {
+    return use.operand == 'g' || both(in_flight, index);
+  }
+
+  /// Sets its scoreboards, which tell of earlier instructions, too. It does so even where its guard is false:
+  /// ptxas lets a wait for the last of several stores, each under another guard, cover all of them.
   void issue(State& state, const HazardStep& step) const {
-    const unsigned write = bit(step.control.write), read = bit(step.control.read);
-    for (Pending& one : state.pending)
-      if ((one.any_of & (write | read)) != 0 && one.later < kMostElapsed) ++one.later;
-    state.set = static_cast<std::uint8_t>(state.set | write | read);
-    cover_earlier(state, step.uses, write, read);
+    const unsigned write = bit(step.control.write), read = bit(step.control.read), sets = write | read;
+    state.set = static_cast<std::uint8_t>(state.set | sets);
+    for (Pending& one : state.pending) {
+      if ((one.any_of & sets) != 0 && std::has_single_bit(one.any_of) && one.later < kMostCycles) ++one.later;
+      const unsigned more = covered(one, step.uses, write, read) & ~one.any_of;
+      if (more != 0) one.later = 0;
+      one.any_of = static_cast<std::uint8_t>(one.any_of | more);
+    }
   }
 
   /// What the instruction leaves in flight on the paths where these facts hold.
@@ -140,26 +166,26 @@ class Walker {
     for (const RegisterUse& use : step.uses.writes) {
       const bool fixed = write == 0 && is_fixed(step.uses, use);
       if (fixed) {
-        state.recent.push_back({.use = use, .step = number, .when = facts_for(use.id, facts)});
+        State::add(state.recent, {.use = use, .step = number, .when = facts_for(use.id, facts)});
       } else if (step.uses.results != Results::other) {
         // A predicate is there when the operands have been read: ATOM's tells whether the address is global.
         const unsigned tells = file_of(use.id) == RegisterFile::predicate ? write | read : write;
-        state.pending.push_back({.id = use.id,
-                                 .step = number,
-                                 .when = facts_for(use.id, facts),
-                                 .any_of = static_cast<std::uint8_t>(tells),
-                                 .in_order = tells == 0});
+        State::add(state.pending, {.id = use.id,
+                                   .step = number,
+                                   .when = facts_for(use.id, facts),
+                                   .any_of = static_cast<std::uint8_t>(tells),
+                                   .in_order = tells == 0});
       }
     }
     if (read == 0 && !reads_late(step.uses)) return;
     for (const RegisterUse& use : step.uses.reads)
       if (is_read_late(step.uses, use.id))
-        state.pending.push_back({.id = use.id,
-                                 .step = number,
-                                 .operand = true,
-                                 .when = facts_for(use.id, facts),
-                                 .any_of = static_cast<std::uint8_t>(write | read),
-                                 .in_order = read == 0});
+        State::add(state.pending, {.id = use.id,
+                                   .step = number,
+                                   .operand = true,
+                                   .when = facts_for(use.id, facts),
+                                   .any_of = static_cast<std::uint8_t>(write | read),
+                                   .in_order = read == 0});
   }
 
   bool is_fixed(const Uses& uses, const RegisterUse& result) const {
@@ -189,23 +215,17 @@ class Walker {
     return file == RegisterFile::general || (file == RegisterFile::uniform && uses.late_uniform);
   }
 
-  /// What completes in order is complete when a later instruction is: its scoreboards tell it too.
-  void cover_earlier(State& state, const Uses& uses, unsigned write, unsigned read) const {
-    for (Pending& one : state.pending) {
-      if (!one.in_order) continue;
-      const Uses& earlier = steps_[one.step].uses;
-      unsigned more = 0;
-      if (one.operand) {
-        if (same_queue(earlier, uses)) more = write | read;
-      } else if (!earlier.order.empty() && earlier.order == uses.order) {
-        more = write;
-      }
-      one.any_of = static_cast<std::uint8_t>(one.any_of | more);
-    }
+  /// What completes in order is complete when a later instruction is. Scoreboards of this one that tell it.
+  unsigned covered(const Pending& one, const Uses& uses, unsigned write, unsigned read) const {
+    if (!one.in_order) return 0;
+    const Uses& earlier = steps_[one.step].uses;
+    if (one.operand) return same_queue(earlier, uses) ? write | read : 0;
+    return !earlier.order.empty() && earlier.order == uses.order ? write : 0;
   }
 
   const std::vector<HazardStep>& steps_;
   const LatencyTable& latencies_;
+  int watched_;
   const Watch* watch_;
 };
 
@@ -263,16 +283,21 @@ void follow(const std::vector<HazardStep>& steps, bool kernel, const LatencyTabl
   for (std::size_t i = 0; i < blocks.size(); ++i) {
     if (!blocks[i].entered && i > 0) continue;
     entry[i] = State::begin();
-    if (blocks[i].entered) entry[i].set = kAllScoreboards;
+    if (blocks[i].entered)
+      entry[i].set = kAllScoreboards;
+    else
+      entry[i].since_unseen = kMostCycles;
     queued[i] = true;
     work.push_back(i);
   }
   const auto run = [&](State state, const CodeBlock& block, const Walker& walker) {
     for (std::size_t i = block.begin; i < block.end; ++i) walker.step(state, i);
+    if (block.left) walker.tell_unseen_readers(state, block.end - 1);
     state.tidy();
     return state;
   };
-  const Walker silent(steps, latencies, nullptr);
+  const int watched = latencies.longest() + watch.longer;
+  const Walker silent(steps, latencies, watched, nullptr);
   while (!work.empty()) {
     const std::size_t at = work.front();
     work.pop_front();
@@ -287,7 +312,7 @@ void follow(const std::vector<HazardStep>& steps, bool kernel, const LatencyTabl
       work.push_back(next);
     }
   }
-  const Walker loud(steps, latencies, &watch);
+  const Walker loud(steps, latencies, watched, &watch);
   for (std::size_t i = 0; i < blocks.size(); ++i)
     run(entry[i].reached ? entry[i] : State::begin(), blocks[i], loud);
 }

@@ -48,6 +48,13 @@ struct Distance {
   std::optional<int> need;  ///< that the table demands
 };
 
+/// A result that is on its way where the instructions around it are not followed or not known.
+struct Unseen {
+  std::size_t step = 0;                ///< it has come as far as this instruction
+  std::optional<std::size_t> writing;  ///< where it was written; nothing: that is what is not known
+  int have = 0;                        ///< cycles that it has had, at least
+};
+
 /// What a Walker tells of an instruction, in the final pass.
 struct Watch {
   std::function<void(const Hazard&)> hazard;
@@ -55,6 +62,9 @@ struct Watch {
   std::function<void(std::size_t step, unsigned scoreboards)> idle_wait;
   /// A result of fixed latency is read.
   std::function<void(const Distance&)> distance;
+  std::function<void(const Unseen&)> unseen;
+  /// How many cycles results are watched for after all readers can have them.
+  int longer = 0;
 };
 
 /// "DEPBAR.LE SB0, 0x1, {4,3}": the scoreboard, how many may remain, and others that must be empty.

@@ -110,9 +110,9 @@ LintFinding long_stall_finding(const LongStall& found, const ListedFunction& fun
           .producer = {},
           .have = found.stall,
           .need = found.need,
-          .message =
-              fmt::format("it stalls the warp for {} cycles, of which {} would do for all that read results",
-                          found.stall, found.need)};
+          .message = fmt::format("it stalls the warp for {} cycles, of which {} would do for all that read "
+                                 "results if no other count changes",
+                                 found.stall, found.need)};
 }
 
 class Linter {
@@ -125,28 +125,33 @@ class Linter {
     linted.instructions = static_cast<int>(steps.size());
     linted.unknown = static_cast<int>(
         std::ranges::count_if(steps, [](const HazardStep& step) { return step.uses.type.empty(); }));
-    std::vector<Distance> distances;
-    const auto keep_distance = [&](const Distance& one) { distances.push_back(one); };
-    const Watch watch{
+    Readers readers;
+    Watch watch{
         .hazard = [&](const Hazard& hazard) { add_once(linted.findings, finding_of(hazard, function)); },
         .idle_wait =
             [&](std::size_t step, unsigned mask) {
               if (notes_)
                 add_once(linted.findings, idle_wait(steps[step], function.instructions[step], mask));
             },
-        .distance = notes_ ? std::function<void(const Distance&)>(keep_distance) : nullptr};
+        .distance = {},
+        .unseen = {}};
+    if (notes_) {
+      watch.distance = [&](const Distance& one) { readers.add(one); };
+      watch.unseen = [&](const Unseen& one) { readers.unseen.push_back(one); };
+      watch.longer = kMostStall;
+    }
     follow(steps, function.facts.kernel, latencies_, watch);
-    if (notes_) add_notes(linted, function, steps, distances);
+    if (notes_) add_notes(linted, function, steps, readers);
     std::ranges::stable_sort(linted.findings, {}, &LintFinding::offset);
     return linted;
   }
 
  private:
   void add_notes(LintedFunction& linted, const ListedFunction& function, const std::vector<HazardStep>& steps,
-                 const std::vector<Distance>& distances) const {
+                 const Readers& readers) const {
     for (const IdleReuse& idle : idle_reuse(steps))
       linted.findings.push_back(idle_reuse_finding(idle, function));
-    for (const LongStall& found : long_stalls(steps, distances, latencies_.longest()))
+    for (const LongStall& found : long_stalls(steps, readers, latencies_.longest()))
       linted.findings.push_back(long_stall_finding(found, function));
   }
 

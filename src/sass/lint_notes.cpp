@@ -69,6 +69,14 @@ class Slack {
     limit(one.writing, end, spare);
     limit(begin_of(one.reading), one.reading, spare);
   }
+  /// Another instruction may read it behind this step, and need it as late as any reader of any result.
+  void limit(const Unseen& one, int longest) {
+    const int spare = one.have - longest;
+    const std::size_t line = begin_of(one.step), from = one.writing.value_or(line);
+    if (from >= line && from <= one.step) return limit(from, one.step + 1, spare);
+    limit(from, end_of(from), spare);
+    limit(line, one.step + 1, spare);
+  }
   int of(std::size_t step) const { return slack_[step]; }
   /// First step of the line of a step, and of the next one.
   std::size_t begin_of(std::size_t step) const { return *std::prev(std::ranges::upper_bound(lines_, step)); }
@@ -97,10 +105,18 @@ bool stalls_for_results(const HazardStep& step) {
 
 }  // namespace
 
-std::vector<LongStall> long_stalls(const std::vector<HazardStep>& steps,
-                                   const std::vector<Distance>& distances, int longest) {
+void Readers::add(const Distance& one) {
+  // Several paths may lead from the one to the other.
+  for (auto at = distances.rbegin(); at != distances.rend() && at->reading == one.reading; ++at)
+    if (at->writing == one.writing && at->have == one.have && at->need == one.need) return;
+  distances.push_back(one);
+}
+
+std::vector<LongStall> long_stalls(const std::vector<HazardStep>& steps, const Readers& readers,
+                                   int longest) {
   Slack slack(steps);
-  for (const Distance& one : distances) slack.limit(one);
+  for (const Distance& one : readers.distances) slack.limit(one);
+  for (const Unseen& one : readers.unseen) slack.limit(one, longest);
   std::vector<LongStall> found;
   for (std::size_t i = 0; i < steps.size(); ++i) {
     const int stall = static_cast<int>(steps[i].control.stall);

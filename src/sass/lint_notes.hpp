@@ -18,14 +18,27 @@ struct IdleReuse {
 
 std::vector<IdleReuse> idle_reuse(const std::vector<HazardStep>& steps);
 
+/// The greatest stall count.
+inline constexpr int kMostStall = 15;
+
 /// A stall count that no reader of a result needs.
 struct LongStall {
   std::size_t step = 0;
   int stall = 0, need = 0;  ///< cycles; `need` is what would do
 };
 
-/// `distances`: all from results to their readers, on the shortest paths.
-std::vector<LongStall> long_stalls(const std::vector<HazardStep>& steps,
-                                   const std::vector<Distance>& distances, int longest);
+/// What reads results of fixed latency, on the shortest paths.
+struct Readers {
+  std::vector<Distance> distances;
+  std::vector<Unseen> unseen;
+
+  /// Adds a distance once.
+  void add(const Distance& one);
+};
+
+/// Each by itself: two counts of one line may both be longer than needed only as long as the other is.
+/// `longest`: cycles after which all readers can have all results. `readers`: those up to kMostStall cycles
+/// later.
+std::vector<LongStall> long_stalls(const std::vector<HazardStep>& steps, const Readers& readers, int longest);
 
 }  // namespace ptxloom::sass

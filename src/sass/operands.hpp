@@ -30,6 +30,8 @@ struct RegisterUse {
   RegisterId id = 0;
   char operand = 'a';      ///< d: the result; a, b, c, e...: sources in order; p: predicates; g: the guard
   std::uint8_t index = 0;  ///< within the operand: 1 is the second register of a pair
+
+  bool operator==(const RegisterUse&) const = default;
 };
 
 /// How long the results of a class of instructions take.

@@ -2,10 +2,11 @@
 // Does a search end sooner with the issue model? Tunes gemm with and without it (TuneOptions::issue_model),
 // with the same seeds, and prints after how many measured candidates each search was near the best of both.
 //
-//   issue_prior all|word=value ... [--evals 60] [--seeds 3] [--device gpu]     words: of the problem
+//   issue_prior all|parameter=value ... [--evals 60] [--seeds 3] [--device gpu]
 //
-// `all` is four problems. Records are left out: each search begins without any. It needs a GPU; with
-// `--device cpu` the executor's times are taken, which say nothing of a chip.
+// The parameters are those of the problem; `all` is four problems. Records are left out: each search begins
+// without any. It needs a GPU; with `--device cpu` the executor's times are taken, which say nothing of a
+// chip.
 #include <fmt/format.h>
 
 #include <filesystem>
@@ -19,7 +20,7 @@ using namespace ptxloom;
 
 namespace {
 
-constexpr const char* kUsage = "issue_prior all|word=value ... [--evals 60] [--seeds 3] [--device gpu]";
+constexpr const char* kUsage = "issue_prior all|parameter=value ... [--evals 60] [--seeds 3] [--device gpu]";
 
 struct Options {
   std::uint64_t evaluations = 60, seeds = 3;
@@ -29,7 +30,7 @@ struct Options {
 
 Options read_options(int argc, char** argv) {
   Options options;
-  Settings words;
+  Settings problem;
   bool all = false;
   for (int i = 1; i < argc; ++i) {
     const std::string word = argv[i];
@@ -46,11 +47,11 @@ Options read_options(int argc, char** argv) {
     else if (word == "all")
       all = true;
     else if (const auto equals = word.find('='); equals != word.npos)
-      words[word.substr(0, equals)] = word.substr(equals + 1);
+      problem[word.substr(0, equals)] = word.substr(equals + 1);
     else
       throw Error(ErrorKind::usage, "bad-option", "unknown option " + word, kUsage);
   }
-  if (!words.empty()) options.problems = {words};
+  if (!problem.empty()) options.problems = {problem};
   if (all)
     options.problems = {{{"m", "4096"}, {"n", "4096"}, {"k", "4096"}, {"a", "bf16"}},
                         {{"m", "256"}, {"n", "8192"}, {"k", "8192"}, {"a", "bf16"}},

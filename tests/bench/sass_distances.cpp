@@ -56,7 +56,8 @@ void measure(const Listing& listing, int chip, Distances& distances) {
                             const std::string kind(1, "RUPQ"[static_cast<int>(file_of(one.writer.use.id))]);
                             add(distances, fmt::format("{} {} {}", kind, part(one.writer), part(one.reader)),
                                 one.have, one.need);
-                          }};
+                          },
+                      .unseen = {}};
     follow(steps_of(function, operands, chip), function.facts.kernel, latencies, watch);
   }
 }

@@ -27,7 +27,8 @@ bool found(const std::vector<HazardStep>& steps, bool kernel, const LatencyTable
   bool any = false;
   const Watch watch{.hazard = [&](const Hazard&) { any = true; },
                     .idle_wait = [](std::size_t, unsigned) {},
-                    .distance = {}};
+                    .distance = {},
+                    .unseen = {}};
   follow(steps, kernel, latencies, watch);
   return any;
 }

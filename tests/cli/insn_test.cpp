@@ -85,7 +85,7 @@ TEST_CASE("bench insn --against compares two runs figure by figure") {
   CHECK(differs.code == 0);
   CHECK_THAT(differs.out, ContainsSubstring("latency             1      100.0 %") &&
                               ContainsSubstring("throughput          2       50.0 %") &&
-                              ContainsSubstring("1 figures differ by more than 1 %") &&
+                              ContainsSubstring("1 figure differs by more than 1 %") &&
                               ContainsSubstring(" 100.00 %  0.9 and 1.8: fma.rn.f32 of 1 warps (fma)"));
   std::string elsewhere = kRecord;
   elsewhere.replace(elsewhere.find("fma.rn.f32"), 10, "fma.rz.f32");
@@ -95,6 +95,29 @@ TEST_CASE("bench insn --against compares two runs figure by figure") {
   CHECK_THAT(none.err, ContainsSubstring("no figure is in the records of both"));
   CHECK(run_tool({"bench", "insn", "--from", first, "--against", second, "--json"}).code == 2);
   CHECK(run_tool({"bench", "insn", "--from", first, "--against", folder / "none"}).code == 2);
+}
+
+TEST_CASE("bench insn --against refuses before it measures") {
+  const TemporaryFolder folder;
+  const std::string first = folder / "a.jsonl", several = folder / "b.jsonl";
+  write_text(first, kRecord);
+  std::string other = kRecord;
+  other.replace(other.find("NVIDIA H200"), 11, "NVIDIA A100");
+  write_text(several, kRecord + other);
+  const ToolResult mixed = run_tool({"bench", "insn", "--from", first, "--against", several});
+  CHECK(mixed.code == 2);
+  CHECK_THAT(mixed.err,
+             ContainsSubstring("several devices or drivers: NVIDIA A100 (driver 13000), NVIDIA H200"));
+  CHECK(run_tool({"bench", "insn", "--from", several, "--against", first}).code == 2);
+  const ToolResult dry = run_tool({"bench", "insn", "fma.rn.f32", "--dry-run", "--against", first});
+  CHECK(dry.code == 2);
+  CHECK_THAT(dry.err, ContainsSubstring("no figures to compare"));
+  const std::map<std::string, std::string> fake = {{"PTXLOOM_CUDA_PATH", build_folder() + "/fake_cuda"}};
+  const std::string records = folder / "records.jsonl";
+  const ToolResult missing =
+      run_tool({"bench", "insn", "fma", "--records", records, "--against", folder / "none"}, fake);
+  CHECK(missing.code == 2);
+  CHECK_FALSE(std::filesystem::exists(records));
 }
 
 TEST_CASE("bench insn goes on from its records") {

@@ -7,6 +7,7 @@
 
 #include "insn/build.hpp"
 #include "insn/chain.hpp"
+#include "insn/compare.hpp"
 #include "insn/operands.hpp"
 #include "insn/probe.hpp"
 #include "insn/record.hpp"
@@ -224,7 +225,7 @@ TEST_CASE("a record is passed over for the same chip, driver and revision only")
                           .opcode = "fma.rn.f32",
                           .data = "plain",
                           .latencies = {{.from = "A", .cycles = 4}},
-                          .throughputs = {{.warps = 32, .per_cycle = 3.9}}};
+                          .throughputs = {{.warps = 32, .per_cycle = 3.9, .spread = 0.02}}};
   {
     RecordFile records(file, origin);
     CHECK(!records.has("fma.rn.f32", "fma", "plain", "r"));
@@ -235,10 +236,23 @@ TEST_CASE("a record is passed over for the same chip, driver and revision only")
   const RecordFile again(file, origin);
   CHECK(again.skipped() == 1);
   CHECK(again.has("fma.rn.f32", "fma", "plain", "r"));
+  // A spread of 0 is a figure, too.
+  const std::string line = again.line(measured, "r");
+  CHECK_THAT(line, ContainsSubstring(R"("cycles":4.0,"spread":0.0)") &&
+                       ContainsSubstring(R"("per_cycle":3.9,"spread":0.02)"));
   CHECK(!again.has("fma.rn.f32", "fma", "plain", "s"));
   CHECK(!again.has("fma.rn.f32", "fma", "zero", "r"));
   Origin newer = origin;
   newer.driver = 13010;
   CHECK(!RecordFile(file, newer).has("fma.rn.f32", "fma", "plain", "r"));
   CHECK(error_of([&] { RecordFile(folder / "records.jsonl" / "x", origin); }).code() == "unwritable-file");
+}
+
+TEST_CASE("only figures whose records have a spread are counted by it") {
+  const std::string
+      with = R"({"latency":[{"cycles":4,"spread":0.03}],"throughput":[{"spread":0.0},{"spread":0.01}]})",
+      without = R"({"latency":[{"cycles":5}],"throughput":[]})";
+  CHECK(spread_text(std::vector{without, with}) ==
+        "of 3 figures the repeats of 1 lie more than 1 % apart, at most 3.0 %\n");
+  CHECK(spread_text(std::vector{without}).empty());
 }

@@ -119,7 +119,9 @@ struct Count {
 Count check(const Code& code, std::size_t most, std::mt19937& random) {
   Count count;
   const int chip = code.view.chip();
-  CHECK(lint_text(lint(code.listing, chip, false)).find("error:") == std::string::npos);
+  const std::string alarms = lint_text(lint(code.listing, chip, false));
+  CAPTURE(alarms);
+  CHECK(alarms.find("error:") == std::string::npos);
   const OperandTable operands;
   const LatencyTable latencies(chip);
   for (const ListedFunction& function : code.listing.functions) {
@@ -132,7 +134,8 @@ Count check(const Code& code, std::size_t most, std::mt19937& random) {
       bool found = false;
       const Watch watch{.hazard = [&](const Hazard&) { found = true; },
                         .idle_wait = [](std::size_t, unsigned) {},
-                        .distance = {}};
+                        .distance = {},
+                        .unseen = {}};
       const ControlCode before = std::exchange(steps[fault.at].control, fault.control);
       follow(steps, function.facts.kernel, latencies, watch);
       steps[fault.at].control = before;

@@ -97,15 +97,25 @@ void print_records(std::span<const std::string> records, const std::string& form
   }
 }
 
-/// Prints how well the records repeat those of other files. The exit code: 1 if no figure is in both.
-int compare(std::span<const std::string> records, const InsnFlags& options) {
-  const auto figures = insn::repeated(records, insn::read_records(options.against, options.selection));
+/// The records that --against names; none without it.
+std::vector<std::string> earlier_records(const InsnFlags& options) {
+  if (options.against.empty()) return {};
+  std::vector<std::string> records = insn::read_records(options.against, options.selection);
+  insn::require_one_origin(records);
+  return records;
+}
+
+/// Prints how well the records repeat earlier ones. The exit code: 1 if no figure is in both.
+int compare(std::span<const std::string> records, std::span<const std::string> earlier) {
+  insn::require_one_origin(records);
+  const auto figures = insn::repeated(records, earlier);
   fmt::print("{}", insn::comparison_text(figures));
   if (figures.empty()) say("no figure is in the records of both\n");
   return figures.empty() ? 1 : 0;
 }
 
 int measure(const Tool& tool, const InsnFlags& options) {
+  const std::vector<std::string> earlier = earlier_records(options);
   const Context context = context_of(tool, options);
   insn::RunOptions wanted{.selection = options.selection, .records = records_file(context, options)};
   wanted.again = options.again;
@@ -124,7 +134,7 @@ int measure(const Tool& tool, const InsnFlags& options) {
   if (options.against.empty())
     print_records(result.records, options.format);
   else
-    code = compare(result.records, options);
+    code = compare(result.records, earlier);
   say("{}", insn::spread_text(result.records));
   say("{} rows measured, {} were recorded before, in {}\n", result.measured, result.known,
       wanted.records.string());
@@ -139,9 +149,12 @@ int run_bench_insn(const Tool& tool, const InsnFlags& options) {
   if (!options.against.empty() && options.format != "text")
     throw Error(ErrorKind::usage, "bad-option", "bench insn --against prints text, not " + options.format,
                 "leave --format and --json out; the records themselves are JSON");
+  if (!options.against.empty() && options.dry_run)
+    throw Error(ErrorKind::usage, "bad-option", "bench insn --dry-run has no figures to compare",
+                "leave --against out");
   if (!options.from.empty()) {
     const std::vector<std::string> records = insn::read_records(options.from, options.selection);
-    if (!options.against.empty()) return compare(records, options);
+    if (!options.against.empty()) return compare(records, earlier_records(options));
     print_records(records, options.format);
     return 0;
   }
