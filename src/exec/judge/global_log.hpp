@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "exec/judge/grid_order.hpp"
@@ -13,8 +14,9 @@
 #include "exec/judge/store_buffers.hpp"
 
 // The latest accesses of a launch to each byte of global memory. Only what is accessed takes room: four times
-// its size for words that are only read or only written, eight times for words that are both. A page keeps
-// groups of sixteen bytes until an access begins or ends within one, then groups of four, then single bytes.
+// the size of words that are only read, or written and not read after that, and eight times that of words
+// whose last write and a read after it are kept. A page keeps groups of sixteen bytes until an access begins
+// or ends within one, then groups of four, then single bytes.
 namespace ptxloom::exec {
 
 struct GlobalTouch {
@@ -34,7 +36,17 @@ struct GlobalConflict {
   bool copied_to = false;  ///< an asynchronous copy in flight writes it
 };
 
-/// One access to each group of a page. Takes room from the first one on.
+/// In place of each element, this many.
+template <class T>
+void split_all(std::vector<T>& whole, std::size_t parts) {
+  std::vector<T> split;
+  split.reserve(whole.size() * parts);
+  for (const T& each : whole) split.insert(split.end(), parts, each);
+  whole = std::move(split);
+}
+
+/// One access to each group of a page. Takes room while there is any. A reference to one is valid until
+/// `set`.
 class TouchColumn {
  public:
   const GlobalTouch& operator[](std::size_t group) const {
@@ -47,12 +59,20 @@ class TouchColumn {
       if (touch.time == 0) return;
       touches_.resize(groups);
     }
+    if (touches_[group].time != 0) --used_;
+    if (touch.time != 0) ++used_;
     touches_[group] = touch;
+    if (used_ == 0) touches_ = std::vector<GlobalTouch>();
   }
-  std::vector<GlobalTouch>& all() { return touches_; }
+  /// Each group becomes this many.
+  void split(std::size_t parts) {
+    split_all(touches_, parts);
+    used_ *= parts;
+  }
 
  private:
   std::vector<GlobalTouch> touches_;
+  std::size_t used_ = 0;
 };
 
 class GlobalPage {
@@ -120,16 +140,9 @@ class GlobalPage {
 
   std::size_t groups() const { return kBytes / grain_; }
   void split() {
-    for (TouchColumn* column : {&writes_, &reads_, &other_writes_}) split(column->all());
-    if (conflicts_ != nullptr) split(*conflicts_);
+    for (TouchColumn* column : {&writes_, &reads_, &other_writes_}) column->split(kParts);
+    if (conflicts_ != nullptr) split_all(*conflicts_, kParts);
     grain_ /= kParts;
-  }
-  template <class T>
-  static void split(std::vector<T>& whole) {
-    std::vector<T> parts;
-    parts.reserve(whole.size() * kParts);
-    for (const T& each : whole) parts.insert(parts.end(), kParts, each);
-    whole = std::move(parts);
   }
 
   std::uintptr_t grain_ = kCoarse;
