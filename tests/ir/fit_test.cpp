@@ -133,14 +133,16 @@ TEST_CASE("a sink stands for a destination that allows it") {
         Misfit::none);
 }
 
-TEST_CASE("the address of a variable stands for a whole number only with an offset") {
-  const Place place{.type = u32, .literal_allowed = true};
+TEST_CASE(
+    "the address of a variable stands for a whole number only with an offset, and where the form allows it") {
+  const Place place{.type = u32, .literal_allowed = true, .variable_allowed = true};
   const Operand name{.kind = Kind::symbol}, with_offset{.kind = Kind::symbol, .value = 4},
       element{.kind = Kind::symbol, .count = 4, .value = 4};
   CHECK(misfit(place, with_offset) == Misfit::none);
   CHECK(misfit(place, name) == Misfit::kind);
   CHECK(misfit(place, element) == Misfit::kind);
-  CHECK(misfit({.type = u64, .literal_allowed = true}, with_offset) == Misfit::none);
+  CHECK(misfit({.type = u64, .literal_allowed = true, .variable_allowed = true}, with_offset) ==
+        Misfit::none);
   CHECK(misfit({.type = u16, .literal_allowed = true}, with_offset) == Misfit::kind);
   CHECK(misfit({.type = f32, .literal_allowed = true}, with_offset) == Misfit::kind);
   CHECK(misfit({.type = pred, .literal_allowed = true}, with_offset) == Misfit::kind);
