@@ -28,7 +28,7 @@ class Pair {
   double cycles(LaunchShape shape, int warps_per_sm);
   /// By events, from the last call that took long enough; 0: none did.
   double clock_mhz() const { return clock_mhz_; }
-  /// Of the differences of the last call; 0 if it could not be said.
+  /// spread_of the differences that the last call measured; 0 if it returned 0.
   double spread() const { return spread_; }
 
  private:

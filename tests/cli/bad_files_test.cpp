@@ -42,9 +42,7 @@ TEST_CASE(".npy files that are not what the problem needs are refused, each with
 
   const std::string text = read_text(good);
   const auto changed = [&](const std::string& name, const std::string& from, const std::string& to) {
-    std::string other = text;
-    other.replace(other.find(from), from.size(), to);
-    write_text(folder / name, other);
+    write_text(folder / name, replaced(text, from, to));
     return (folder / name).string();
   };
   check_refused(run_with(changed("order.npy", "'<f2'", "'>f2'")), 2, "npy-byte-order", {"order.npy"});

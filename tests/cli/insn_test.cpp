@@ -4,6 +4,7 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 
 #include "cli/tool.hpp"
+#include "support/replaced.hpp"
 #include "support/require.hpp"
 
 using namespace ptxloom::test;
@@ -74,10 +75,8 @@ TEST_CASE("bench insn --against compares two runs figure by figure") {
   const TemporaryFolder folder;
   const std::string first = folder / "a.jsonl", second = folder / "b.jsonl";
   write_text(first, kRecord);
-  std::string other = kRecord;
-  other.replace(other.find("\"cycles\":4.0"), 12, "\"cycles\":4.01");
-  other.replace(other.find("\"per_cycle\":0.9"), 15, "\"per_cycle\":1.8");
-  write_text(second, other);
+  const std::string slower = replaced(kRecord, "\"cycles\":4.0", "\"cycles\":4.01");
+  write_text(second, replaced(slower, "\"per_cycle\":0.9", "\"per_cycle\":1.8"));
   const ToolResult same = run_tool({"bench", "insn", "--from", first, "--against", first});
   CHECK(same.code == 0);
   CHECK_THAT(same.out, ContainsSubstring("100.0 %") && !ContainsSubstring("differ by more than"));
@@ -87,9 +86,7 @@ TEST_CASE("bench insn --against compares two runs figure by figure") {
                               ContainsSubstring("throughput          2       50.0 %") &&
                               ContainsSubstring("1 figure differs by more than 1 %") &&
                               ContainsSubstring(" 100.00 %  0.9 and 1.8: fma.rn.f32 of 1 warps (fma)"));
-  std::string elsewhere = kRecord;
-  elsewhere.replace(elsewhere.find("fma.rn.f32"), 10, "fma.rz.f32");
-  write_text(second, elsewhere);
+  write_text(second, replaced(kRecord, "fma.rn.f32", "fma.rz.f32"));
   const ToolResult none = run_tool({"bench", "insn", "--from", first, "--against", second});
   CHECK(none.code == 1);
   CHECK_THAT(none.err, ContainsSubstring("no figure is in the records of both"));
@@ -101,9 +98,7 @@ TEST_CASE("bench insn --against refuses before it measures") {
   const TemporaryFolder folder;
   const std::string first = folder / "a.jsonl", several = folder / "b.jsonl";
   write_text(first, kRecord);
-  std::string other = kRecord;
-  other.replace(other.find("NVIDIA H200"), 11, "NVIDIA A100");
-  write_text(several, kRecord + other);
+  write_text(several, kRecord + replaced(kRecord, "NVIDIA H200", "NVIDIA A100"));
   const ToolResult mixed = run_tool({"bench", "insn", "--from", first, "--against", several});
   CHECK(mixed.code == 2);
   CHECK_THAT(mixed.err,

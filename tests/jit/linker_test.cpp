@@ -10,6 +10,7 @@
 #include "jit/sample_ptx.hpp"
 #include "ptxloom/jit.hpp"
 #include "support/errors.hpp"
+#include "support/replaced.hpp"
 #include "support/temporary_folder.hpp"
 
 using namespace ptxloom;

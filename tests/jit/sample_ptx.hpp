@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <string>
 #include <string_view>
 
 /// A kernel with something of each resource: x[i] *= a, and 1 KB of shared and 64 bytes of local memory.
@@ -25,9 +24,3 @@ DONE:
   ret;
 }
 )";
-
-inline std::string replaced(std::string_view text, std::string_view from, std::string_view to) {
-  std::string result(text);
-  result.replace(result.find(from), from.size(), to);
-  return result;
-}

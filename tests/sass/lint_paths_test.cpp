@@ -176,7 +176,7 @@ TEST_CASE("a guard excludes its opposite until the predicate is written") {
         Found{"20 missing-wait R4"});
   CHECK(lint_of(load + "[----:B------:R-:W-:-:S13] @P1 ISETP.GE.AND P0, PT, R7, R6, PT\n"
                        "[----:B------:R-:W-:-:S04] @!P0 MOV R4, R9\n") == Found{"20 missing-wait R4"});
-  // Of a warp, a uniform register has one value: a lane that reads it need not be one that wrote it.
+  // All lanes of a warp share a uniform register: a lane can read what another lane wrote.
   CHECK(lint_of("[----:B------:R-:W1:-:S02] @P0 R2UR UR4, R2\n"
                 "[----:B------:R-:W-:-:S04] @!P0 IMAD R5, R6, UR4, R7\n") == Found{"10 missing-wait UR4"});
   // An instruction that is never executed waits, and does nothing else.

@@ -72,15 +72,16 @@ std::vector<Rule> warpgroup_rules() {
            [](const Target&, const Problem&, const Config& c) { return c.tile_k == kWgmmaDepth; }}};
 }
 
-/// Bytes of the packed tiles of a k-block.
-double packed_bytes(const Problem& p, const Config& c) {
-  return double(packed_tile(p.a, c.tile_m, c.tile_k).bytes()) + packed_tile(p.b, c.tile_n, c.tile_k).bytes();
+/// Of all thread blocks.
+double k_blocks_of(const Problem& p, const Config& c) {
+  return double(tile_grid(p, c)) * double(parts_of(p.k, c.tile_k));
 }
 
 template <const MultiplierKind& kKind>
 tune::Demand demand_of(const Target&, const Problem& p, const Config& c) {
-  const double k_blocks = double(tile_grid(p, c)) * double(parts_of(p.k, c.tile_k));
-  const double packed = packed_bytes(p, c);
+  const double k_blocks = k_blocks_of(p, c);
+  const double packed =
+      double(packed_tile(p.a, c.tile_m, c.tile_k).bytes()) + packed_tile(p.b, c.tile_n, c.tile_k).bytes();
   const double a = halves_tile(c.tile_m, c.tile_k).bytes(), b = halves_tile(c.tile_n, c.tile_k).bytes();
   return {.threads = tile_threads(c),
           .registers = estimated_registers(c),
@@ -97,14 +98,12 @@ tune::Demand demand_of(const Target&, const Problem& p, const Config& c) {
           .loads = tune::Loads::threads};
 }
 
-// wgmma reads A for the columns of each warpgroup, and B for each 64 rows.
+// wgmma reads B for each 64 rows, not for the rows of each warp.
 tune::Demand warpgroup_demand(const Target& target, const Problem& p, const Config& c) {
   tune::Demand d = demand_of<kWgmma>(target, p, c);
-  const double k_blocks = double(tile_grid(p, c)) * double(parts_of(p.k, c.tile_k));
-  const double a = halves_tile(c.tile_m, c.tile_k).bytes(), b = halves_tile(c.tile_n, c.tile_k).bytes();
   d.asynchronous = true;
-  d.shared_traffic =
-      k_blocks * (2 * packed_bytes(p, c) + a * (1 + c.warps_n) + b * (1 + c.tile_m / kWgmmaRows));
+  d.shared_traffic +=
+      k_blocks_of(p, c) * halves_tile(c.tile_n, c.tile_k).bytes() * (c.tile_m / kWgmmaRows - c.warps_m);
   return d;
 }
 
