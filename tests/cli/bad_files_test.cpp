@@ -11,6 +11,7 @@
 #include "cli/scale_ptx.hpp"
 #include "ptxloom/npy.hpp"
 #include "ptxloom/record.hpp"
+#include "support/replaced.hpp"
 #include "support/require.hpp"
 
 using namespace ptxloom::test;
