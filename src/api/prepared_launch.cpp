@@ -30,7 +30,7 @@ class ParameterBuffer {
  public:
   explicit ParameterBuffer(std::span<const std::byte> initial) : size_(initial.size()) {
     if (size_ > few_.size()) many_.resize(size_);
-    std::memcpy(data(), initial.data(), size_);
+    std::ranges::copy(initial, data());
   }
   std::byte* data() { return many_.empty() ? few_.data() : many_.data(); }
   std::span<const std::byte> bytes() { return {data(), size_}; }

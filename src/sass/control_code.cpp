@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace ptxloom::sass {
 namespace {
 
@@ -28,7 +30,7 @@ char digit_or_dash(std::optional<unsigned> number) { return number ? static_cast
 
 std::vector<Word> words_of(std::span<const std::byte> code) {
   std::vector<Word> words(code.size() / kInstructionBytes);
-  std::memcpy(words.data(), code.data(), words.size() * sizeof(Word));
+  std::ranges::copy(code.first(words.size() * sizeof(Word)), std::as_writable_bytes(std::span(words)).begin());
   return words;
 }
 

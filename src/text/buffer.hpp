@@ -22,8 +22,7 @@ class Buffer {
       return *this;
     }
     make_room(piece.size());
-    std::memcpy(gathered_ + size_, piece.data(), piece.size());
-    size_ += piece.size();
+    size_ += piece.copy(gathered_ + size_, piece.size());
     return *this;
   }
   Buffer& operator<<(char c) {

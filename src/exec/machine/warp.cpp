@@ -2,7 +2,6 @@
 #include "exec/machine/warp.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <functional>
 #include <string_view>
 #include <utility>
@@ -137,8 +136,7 @@ Warp::Warp(Block& block, std::uint32_t index)
 }
 
 void Warp::reset() {
-  const auto image = block_->grid().registers();
-  std::memcpy(registers_.get(), image.data(), image.size());
+  std::ranges::copy(block_->grid().registers(), registers_.get());
   std::ranges::fill(local_, static_cast<std::byte>(kPoison));
   for (const Slot& slot : block_->grid().code().shared_addresses) {
     const Lanes<std::uint64_t> address(registers_.get(), slot);
