@@ -56,8 +56,8 @@ std::shared_ptr<api::Machine> find_machine(const ContextOptions& options, const 
   } catch (const Error& error) {
     if (!means_no_gpu(error)) throw;
     log(LogLevel::warning,
-        fmt::format("no GPU was found, so kernels run in the CPU executor, thousands of times slower; "
-                    "ContextOptions::device = \"cpu\" selects it without this warning: {}",
+        fmt::format("{}, so kernels run in the CPU executor, thousands of times slower; choose the device "
+                    "\"cpu\" to run there without this warning",
                     error.diagnostics().front().message));
     return api::make_executor(specs.target(options.cpu_target));
   }

@@ -166,9 +166,8 @@ Context open_device(const Tool& tool, const RunFlags& flags) {
   ContextOptions options{.device = flags.device, .specs = tool.spec_folders, .log = tool.log()};
   if (!flags.target.empty()) options.cpu_target = flags.target;
   Context context(options);
-  const bool fell_back = flags.device.empty() && !context.is_gpu();
   if (flags.repeats) return context;
-  say("running on {}{}\n", fell_back ? "the CPU executor, as there is no GPU" : context.device().name,
+  say("running on {}{}\n", context.device().name,
       context.is_gpu() || !flags.target.empty() ? fmt::format(" ({})", context.target().name()) : "");
   return context;
 }
