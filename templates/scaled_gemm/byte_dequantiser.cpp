@@ -142,7 +142,7 @@ ByteDequantiser::Run ByteDequantiser::integer_run(std::span<const Reg> scales) {
 ByteDequantiser::Group ByteDequantiser::group_of(const Run& run, Reg scales, Reg zeros) {
   if (p_.b.zero_points()) return {.offset = pairs_ ? pairs_->offsets(zeros) : zero_bytes(zeros)};
   if (p_.b.integers()) return {};
-  if (scales_) return {.scale = scales_->of_e4m3(scales)};
+  if (scales_) return {.scale = scales_->of_e4m3(scales, 0)};
   const Reg halves = k_.op("prmt.b32", scales, zero_, kBytesToHalves);
   // No half is less than the one it is subtracted from, so nothing is borrowed.
   const Reg apart = k_.sub(KernelBuilder::as(u32, run.largest), KernelBuilder::as(u32, halves));

@@ -1,31 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scaled_gemm/halves.hpp"
 
+#include <string>
+
 namespace ptxloom::scaled_gemm {
 namespace {
 
-/// By the packed instruction, or else by one on each half, which is compared where it lies.
-Reg chosen(KernelBuilder& k, const char* packed, Reg a, Reg b, const auto& choose) {
+/// By the instruction for integers, or else by that for floats: bits of floats up to infinity are in order.
+Reg chosen(KernelBuilder& k, const std::string& which, Reg a, Reg b) {
   const Reg result = k.reg(b32);
-  if (k.has(packed)) {
-    k.emit(packed, result, a, b);
-    return result;
-  }
-  const auto half = [&](std::int64_t mask) {
-    return choose(KernelBuilder::as(u32, k.and_(a, mask)), KernelBuilder::as(u32, k.and_(b, mask)));
-  };
-  k.emit("or.b32", result, half(0xffff), half(0xffff'0000));
+  const std::string integers = which + ".u16x2";
+  k.emit(k.has(integers) ? integers : which + ".f16x2", result, a, b);
   return result;
 }
 
 }  // namespace
 
-Reg larger_halves(KernelBuilder& k, Reg a, Reg b) {
-  return chosen(k, "max.u16x2", a, b, [&](Reg x, Reg y) { return k.max(x, y); });
-}
+Reg larger_halves(KernelBuilder& k, Reg a, Reg b) { return chosen(k, "max", a, b); }
 
-Reg smaller_halves(KernelBuilder& k, Reg a, Reg b) {
-  return chosen(k, "min.u16x2", a, b, [&](Reg x, Reg y) { return k.min(x, y); });
-}
+Reg smaller_halves(KernelBuilder& k, Reg a, Reg b) { return chosen(k, "min", a, b); }
 
 }  // namespace ptxloom::scaled_gemm

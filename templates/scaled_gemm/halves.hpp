@@ -3,7 +3,7 @@
 
 #include "ptxloom/builder.hpp"
 
-// Two unsigned integers of 16 bits in a register.
+// Two unsigned integers of 15 bits, each in a half of a register.
 namespace ptxloom::scaled_gemm {
 
 /// prmt: the two low bytes of a, each with a zero above it, which b has.

@@ -111,9 +111,9 @@ struct Problem {
   bool scaled_columns() const { return whole_scales == WholeScales::row; }
   ///@}
   /// Whether weights of less than 8 bits are multiplied by their scale in f32, and rounded to the type of A:
-  /// beside f16 also in MX formats, since f16 does not have all their scales.
+  /// beside f16 also e3m2, since its small values have scales that f16 lacks and are not 0 in f16.
   bool scales_in_f32() const {
-    return b.wide_scales() || (b.format.scale == ue8m0 && a.format.element == f16);
+    return b.wide_scales() || (b.format.element == e3m2 && a.format.element == f16);
   }
   /// The type whose arithmetic the tensor cores do: widened elements count as fp8.
   Type multiplied() const { return a.widened ? e4m3 : a.format.element; }

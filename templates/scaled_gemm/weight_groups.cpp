@@ -12,6 +12,7 @@ namespace {
 constexpr int kWordDepth = 16;                  // elements of k that share a word of 4-bit weights
 constexpr int kWordElements = 8;                // of a thread among them
 constexpr int kWordBytes = 4, kMostVector = 4;  // words of a load
+constexpr std::size_t kFragment = 4;            // registers of an instruction
 
 }  // namespace
 
@@ -87,11 +88,25 @@ void WeightGroups::begin(State& state, Reg scales, Reg thread) {
   if (needs_largest()) state.run = bytes_->run_of_largest(largest_scales(k_, p_, scales, thread));
 }
 
-void WeightGroups::make(const WeightBlock& block, int instruction, State& state, std::span<const Reg> into) {
-  if (wide_) return make_wide(block, instruction, state, into);
-  if (halves_) return make_halves(block, instruction, state, into);
-  for (int i = 0; i < 2; ++i)
-    make_bytes(block, 2 * instruction + i, state, into.subspan(static_cast<std::size_t>(2 * i), 2));
+void WeightGroups::make(const WeightBlock& block, int first, State& state, std::span<const Reg> into) {
+  const auto each = [&](const auto& body) {
+    for (std::size_t i = 0; i < into.size() / kFragment; ++i)
+      body(first + static_cast<int>(i), into.subspan(i * kFragment, kFragment));
+  };
+  const bool raised = halves_ && halves_->scales_count_as_one();
+  if (raised && first == 0) state.above_one = halves_->any_above_one(block.scales);
+  each([&](int instruction, std::span<const Reg> four) {
+    if (wide_) return make_wide(block, instruction, state, four);
+    if (halves_) return make_halves(block, instruction, state, four);
+    make_bytes(block, 2 * instruction, state, four.first(2));
+    make_bytes(block, 2 * instruction + 1, state, four.last(2));
+  });
+  if (!raised) return;
+  k_.if_(state.above_one, [&] {
+    each([&](int instruction, std::span<const Reg> four) {
+      halves_->raise(scales_of(block, group_of(instruction * kWordDepth)), four);
+    });
+  });
 }
 
 std::span<const Reg> WeightGroups::unit_of(const WeightBlock& block, int number) const {

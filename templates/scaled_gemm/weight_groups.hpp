@@ -50,6 +50,7 @@ class WeightGroups {
   /// What make() keeps of a row tile from one instruction to the next.
   struct State {
     Dequantiser::Factors factors = {};
+    Reg above_one = {};  // predicate: the k-block has scales above 1
     ByteDequantiser::Run run = {};
     ByteDequantiser::Group group = {};
     WideDequantiser::Factors wide = {};
@@ -58,8 +59,9 @@ class WeightGroups {
   bool needs_largest() const { return p_.row_scales() && p_.plain_sums && p_.b.format.scale == ue8m0; }
   /// `scales`: global address of the row tile's (u64). `thread`: of the four warps that have the tile.
   void begin(State& state, Reg scales, Reg thread);
-  /// The four registers of an instruction's fragment. Called for each of a k-block, in order.
-  void make(const WeightBlock& block, int instruction, State& state, std::span<const Reg> into);
+  /// The registers of the fragments of consecutive instructions, four of each, from this one on. Called for
+  /// all of a k-block, in order.
+  void make(const WeightBlock& block, int first, State& state, std::span<const Reg> into);
 
   /// Elements of k whose products are promoted at once; 0: accumulators are not promoted.
   int run() const { return run_; }

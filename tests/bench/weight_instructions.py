@@ -6,11 +6,14 @@ templates/scaled_gemm/wgmma/demand.cpp and dequantize/strategy.cpp have.
     weight_instructions.py build/ptxloom
 
 The same kernel is linked with one and with two parts of what is converted, and the instructions of its inner loop are compared, as
-`ptxloom sass --model` counts them. So all that does not depend on the part cancels out. "weighted": instructions of
-the integer units (alu) issue in every other clock and count twice. Needs no GPU; PTXLOOM_NVDISASM names nvdisasm.
+`ptxloom sass --model` counts them. So all that does not depend on the part cancels out. What warps execute only if a scale is
+above 1, behind a branch on a vote, is left out. "weighted": instructions of the integer units (alu) issue in every other
+clock and count twice. Needs no GPU; PTXLOOM_NVDISASM names nvdisasm.
 """
 import json
+import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -24,6 +27,28 @@ WORDS = {4: 8, 6: 12, 8: 16}
 TILE_M = 32
 # For each of TILE_M / 2 accumulators of a thread: one fma; of s8 an addition of integers, one of floats, and it.
 PROMOTION, WEIGHTED_PROMOTION = {"e4m3": 1, "s8": 3}, {"e4m3": 1, "s8": 4}
+# Of what scales above 1 need.
+ALU = re.compile("PRMT|LOP3|VIMNMX|SHF|LEA|ISETP|SEL|FSEL|F2FP")
+
+
+def rare(cubin, first, last):
+    """Opcodes behind branches on a vote, from one offset to another."""
+    text = subprocess.run([os.environ.get("PTXLOOM_NVDISASM", "nvdisasm"), cubin], check=True, capture_output=True,
+                          text=True).stdout
+    code, labels = [], {}
+    for line in text.splitlines():
+        if label := re.match(r"(\.L\w+):", line):
+            labels[label[1]] = len(code)
+        elif one := re.search(r"/\*(\w{4})\*/\s+(?:@!?(P\d)\s+)?([A-Z]\w*)(.*)", line):
+            code.append((int(one[1], 16), *one.groups()[1:]))
+    inside = range(*(next(i for i, one in enumerate(code) if one[0] == at) for at in (first, last)))
+    votes = {code[i][3].split()[1].rstrip(",") for i in inside if code[i][2] == "VOTE"}
+    found = []
+    for i in inside:
+        target = labels.get(code[i][3].strip(" `();")) if code[i][2] == "BRA" and code[i][1] in votes else None
+        if target in inside:
+            found += [one[2] for one in code[i + 1:target]]
+    return found
 
 
 def loop(tool, settings):
@@ -33,12 +58,16 @@ def loop(tool, settings):
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder, "kernel.ptx")
         path.write_text(made)
-        found = json.loads(subprocess.run([tool, "sass", str(path), "--model", "--format", "json"], check=True,
+        cubin = path.with_suffix(".cubin")
+        subprocess.run([tool, "compile", str(path), "-o", str(cubin)], check=True, capture_output=True)
+        found = json.loads(subprocess.run([tool, "sass", str(cubin), "--model", "--format", "json"], check=True,
                                           capture_output=True, text=True).stdout)
-    loops = [one for function in found["functions"] for one in function["loops"]
-             if one["inner"] and any(bound["name"] == "tensor" for bound in one["bounds"])]
-    most = max(loops, key=lambda one: one["instructions"])
-    return most["instructions"], {unit["unit"]: unit["count"] for unit in most["mix"]}["alu"]
+        loops = [one for function in found["functions"] for one in function["loops"]
+                 if one["inner"] and any(bound["name"] == "tensor" for bound in one["bounds"])]
+        most = max(loops, key=lambda one: one["instructions"])
+        left_out = rare(cubin, most["first"], most["last"])
+    alu = {unit["unit"]: unit["count"] for unit in most["mix"]}["alu"]
+    return most["instructions"] - len(left_out), alu - sum(1 for one in left_out if ALU.fullmatch(one))
 
 
 def difference(tool, settings, less, more):

@@ -13,12 +13,11 @@ namespace {
 // Instructions of a warp for a word of weights, counted in machine code by
 // tests/bench/weight_instructions.py; those on integers issue in every other clock and count twice. A share
 // of the loop is added, 1 to 4 of a word of 4 bits.
-constexpr double kOfIntegers = 27, kOfMxFloats = 36, kOfNvFloats = 50, kOfSixBits = 28;
-constexpr double kOfWideIntegers = 51, kOfWideMxFloats = 68,
-                 kOfWideSixBits = 50;  // with scales in f32, or with MX scales beside f16
+constexpr double kOfIntegers = 27, kOfMxFloats = 33, kOfNvFloats = 38, kOfSixBits = 26;
+constexpr double kOfWideIntegers = 51, kOfWideSixBits = 50;       // with scales in f32
 constexpr double kOfInt8 = 25, kOfFloat8 = 19, kOfMxFloat8 = 24;  // words of four elements
 constexpr double kBytesOfIntegers = 21, kBytesOfFloats = 26,      // that become 8 bits
-    kBytesOfUnsigned = 31, kBytesOfSixBits = 37, kBytesOfNvFloats = 55;
+    kBytesOfUnsigned = 31, kBytesOfSixBits = 37, kBytesOfNvFloats = 47;
 constexpr double kIntegersAreBytes = 9, kUnsignedAreBytes = 18;  // beside s8
 constexpr double kDrainClocks = 100;                             // of the pipeline of wgmma, a guess
 // Of these instructions, the part that nothing hides, for one to three warpgroups; by times of experts on an
@@ -54,7 +53,7 @@ double instructions_of_word(const Problem& p) {
   if (p.b.integers()) return wide ? kOfWideIntegers : kOfIntegers;
   if (p.b.format.element.bits == 6) return wide ? kOfWideSixBits : kOfSixBits;
   if (p.b.format.scale == ue4m3) return kOfNvFloats;
-  return wide ? kOfWideMxFloats : kOfMxFloats;
+  return kOfMxFloats;
 }
 
 /// Warps times words that they make fragments of.

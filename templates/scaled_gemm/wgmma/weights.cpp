@@ -51,9 +51,7 @@ void Weights::read(Reg stage, Reg depth) {
 
 void Weights::make(int row_tile, int chunk, const Fragments& into) {
   RowTile& tile = tiles_.at(static_cast<std::size_t>(row_tile));
-  for (int i = 0; i < steps_; ++i)
-    groups_.make(tile.block, chunk * steps_ + i, tile.state,
-                 std::span(into).subspan(static_cast<std::size_t>(4 * i), 4));
+  groups_.make(tile.block, chunk * steps_, tile.state, into);
 }
 
 const std::array<Reg, 2>& Weights::factors(int row_tile) const {
