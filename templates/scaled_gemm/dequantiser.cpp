@@ -13,11 +13,11 @@
 namespace ptxloom::scaled_gemm {
 namespace {
 
-constexpr std::uint32_t kOne = 0x3f80;                     // in bf16
-constexpr std::uint32_t kCode = 0x7f;                      // of ue4m3
-constexpr int kToHalf = 3;  // from where exponent and mantissa meet in bf16 to that place in f16
+constexpr std::uint32_t kOne = 0x3f80;  // in bf16
+constexpr std::uint32_t kCode = 0x7f;   // of ue4m3
+constexpr int kToHalf = 3;              // from where exponent and mantissa meet in bf16 to that place in f16
 constexpr std::uint32_t kCodeOfOne = 127, kAboveOne = 0x8080;  // of ue8m0; bits of two that are above it
-constexpr int kRegisters = 4, kElements = 8;   // of an instruction's fragment
+constexpr int kRegisters = 4, kElements = 8;                   // of an instruction's fragment
 constexpr int kSignBit = 15;
 constexpr std::uint32_t kNibble = 0x000f, kMinus = 0x8000, kSignOfInteger = 8;
 constexpr int kAndXor = (0xf0 & 0xcc) ^ 0xaa;  // lop3: (a & b) ^ c
@@ -162,9 +162,9 @@ std::array<Reg, 2> Dequantiser::spread(Reg pair) {
   return {k_.op("prmt.b32", pair, pair, 0x1010), k_.op("prmt.b32", pair, pair, 0x3232)};
 }
 
-// Two ue4m3. Where no instruction converts them: the code as the lowest exponent bits and the highest mantissa
-// bits of a bf16 is 2^-120 times the scale, subnormals included, and in f16 2^-8 times. The largest code is
-// NaN: its carry becomes an exponent of ones.
+// Two ue4m3. Where no instruction converts them: the code as the lowest exponent bits and the highest
+// mantissa bits of a bf16 is 2^-120 times the scale, subnormals included, and in f16 2^-8 times. The largest
+// code is NaN: its carry becomes an exponent of ones.
 Dequantiser::Scales Dequantiser::of_e4m3(Reg scales, int exponent) {
   const char* const convert = "cvt.rn.f16x2.e4m3x2";
   const auto power = [&](int of) { return k_.mov(b32, both_halves(half_of(half_).power(of))); };

@@ -22,8 +22,8 @@
 //                             scale times 2^126. That of an MX format above 1 would be too large for this:
 //                             it counts as 1 there, and a branch that a warp takes if it has such a scale
 //                             multiplies again. Scales in f32 multiply after the power of two, and so do
-//                             those of e3m2 beside f16, for which f16 is too small. The epilogue multiplies by
-//                             weight_factor(), for which the type of A would be too small with the largest
+//                             those of e3m2 beside f16, for which f16 is too small. The epilogue multiplies
+//                             by weight_factor(), for which the type of A would be too small with the largest
 //                             scales, and in nvfp4 by the scale of the tensor. Only e3m2, and MX formats
 //                             beside f16, are ever rounded.
 namespace ptxloom::scaled_gemm {
