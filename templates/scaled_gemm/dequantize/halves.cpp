@@ -13,6 +13,23 @@ namespace {
 
 constexpr std::int64_t kCodeOfUe4m3 = 0x7f;
 
+/// Of e2m1 in a bf16: bits 0 to 2 of a code are the lowest exponent bits and the highest mantissa bit, which
+/// makes 2^-126 times the magnitude.
+constexpr std::int64_t kSigns = 0x8000'8000, kMagnitudes = 0x01c0'01c0, kTwoTo126 = 0x7e80'7e80;
+constexpr int kSignShift = 12, kMagnitudeShift = 6;  // of an element's code in the lowest bits
+constexpr int kAndOr = (0xf0 & 0xcc) | 0xaa;         // lop3: (a & b) | c
+constexpr int kLowHalves = 0x5410, kHighHalves = 0x7632;  // prmt: of two registers
+
+Reg shifted(KernelBuilder& k, Reg word, int left) {
+  return left == 0 ? word : left > 0 ? k.shl(word, left) : k.shr(word, -left);
+}
+
+/// Minus zero changes no product. bf16 has fma alone before sm_90.
+Reg product(KernelBuilder& k, Reg a, Reg b) {
+  return k.has("mul.rn.bf16x2") ? k.op("mul.rn.bf16x2", a, b)
+                                : k.op("fma.rn.bf16x2", a, b, k.mov(b32, kSigns));
+}
+
 /// Bytes of a chunk in global memory, and in words those that have elements: of 6 bits 12 of 16 bytes.
 int chunk_bytes(const Operand& operand) { return operand.format.element.bits == 4 ? 8 : 16; }
 int chunk_words(const Operand& operand) { return kit::narrow_words(operand.format.element, kChunk); }
@@ -72,21 +89,45 @@ void Halves::convert_chunk(int number, Reg packed, Reg halves) {
   const std::vector<Reg> words = k_.regs(b32, chunk_bytes(operand_) / 4);
   const std::string opcode = words.size() == 2 ? "ld.shared.v2.b32" : "ld.shared.v4.b32";
   k_.emit(opcode, words, packed_.at(k_, packed, number * row_step_, 0));
-  std::vector<Reg> values =
-      kit::widen_values(k_, operand_.format.element, kChunk,
-                        std::span(words).first(static_cast<std::size_t>(chunk_words(operand_))));
-  if (operand_.scaled()) {
-    const Reg own = scale(scales_[static_cast<std::size_t>(number)]);
-    for (Reg& value : values) value = k_.mul(value, own);
-  }
-  std::vector<Reg> pairs;
+  std::optional<Reg> own;
+  if (operand_.scaled()) own = scale(scales_[static_cast<std::size_t>(number)]);
+  const auto elements = std::span(words).first(static_cast<std::size_t>(chunk_words(operand_)));
+  const std::vector<Reg> pairs =
+      operand_.format.element == e2m1 ? pairs_of_e2m1(elements, own) : pairs_of(elements, own);
+  for (std::size_t i = 0; i < pairs.size(); i += 4)
+    k_.emit("st.shared.v4.b32", halves_.at(k_, halves, number * row_step_, static_cast<int>(4 * i)),
+            std::span<const Reg>(pairs).subspan(i, 4));
+}
+
+std::vector<Reg> Halves::pairs_of(std::span<const Reg> words, std::optional<Reg> scale) {
+  std::vector<Reg> values = kit::widen_values(k_, operand_.format.element, kChunk, words), pairs;
+  for (std::size_t i = 0; scale && i < values.size(); ++i) values[i] = k_.mul(values[i], *scale);
   for (std::size_t i = 0; i < values.size(); i += 2) {
     pairs.push_back(k_.reg(b32));
     k_.emit("cvt.rn.bf16x2.f32", pairs.back(), values[i + 1], values[i]);
   }
-  for (std::size_t i = 0; i < pairs.size(); i += 4)
-    k_.emit("st.shared.v4.b32", halves_.at(k_, halves, number * row_step_, static_cast<int>(4 * i)),
-            std::span<const Reg>(pairs).subspan(i, 4));
+  return pairs;
+}
+
+// Element i of a word meets element i + 4, which is in the same place of the other half.
+std::vector<Reg> Halves::pairs_of_e2m1(std::span<const Reg> words, std::optional<Reg> scale) {
+  const Reg power = k_.mov(b32, kTwoTo126), scales = k_.reg(b32);
+  if (scale) k_.emit("cvt.rn.bf16x2.f32", scales, *scale, *scale);
+  std::vector<Reg> pairs;
+  for (const Reg& word : words) {
+    std::vector<Reg> apart;
+    for (int i = 0; i < 4; ++i) {
+      const Reg magnitudes = k_.and_(shifted(k_, word, kMagnitudeShift - 4 * i), kMagnitudes);
+      const Reg bits = k_.op("lop3.b32", shifted(k_, word, kSignShift - 4 * i), k_.mov(b32, kSigns),
+                             magnitudes, kAndOr);
+      const Reg value = product(k_, bits, power);
+      apart.push_back(scale ? product(k_, value, scales) : value);
+    }
+    for (const int half : {kLowHalves, kHighHalves})
+      for (std::size_t i = 0; i < apart.size(); i += 2)
+        pairs.push_back(k_.op("prmt.b32", apart[i], apart[i + 1], half));
+  }
+  return pairs;
 }
 
 // A ue4m3 is an e4m3 without its sign.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "ptxloom/kit/swizzled_tile.hpp"
@@ -9,8 +10,9 @@
 
 // A tile of A or B on its way from elements with scales to bf16, both in shared memory. A chunk is 16
 // elements of a row, which have a scale in common: 16 bytes or, of 4 bits, 8, and 32 of bf16. Each becomes
-// f32, is multiplied by its scale in f32, if there is one, and rounded to bf16. The scales of the next
-// k-block are loaded while one is multiplied.
+// f32, is multiplied by its scale in f32, if there is one, and rounded to bf16. Those of 4 bits become bf16
+// at once, and are multiplied in pairs, with the same result: their products are rounded once there, too. The
+// scales of the next k-block are loaded while one is multiplied.
 namespace ptxloom::scaled_gemm::dequantize {
 
 inline constexpr int kChunk = 16;  ///< elements
@@ -49,6 +51,8 @@ class Halves {
 
  private:
   void convert_chunk(int number, Reg packed, Reg halves);
+  std::vector<Reg> pairs_of(std::span<const Reg> words, std::optional<Reg> scale);
+  std::vector<Reg> pairs_of_e2m1(std::span<const Reg> words, std::optional<Reg> scale);
   Reg scale(Reg code);
 
   KernelBuilder& k_;

@@ -17,7 +17,7 @@ constexpr int kWgmmaDepth = 64;
 // Instructions of a warp for a chunk by the element's bits, counted in machine code for sm_90a by
 // tests/bench/weight_instructions.py, those on integers twice; and of a k-block beside these and the
 // products.
-constexpr double kOfChunk8 = 107, kOfChunk6 = 222, kOfChunk4 = 158, kOfLoop = 65;
+constexpr double kOfChunk8 = 107, kOfChunk6 = 222, kOfChunk4 = 114, kOfLoop = 65;
 
 int estimated_registers(const Config& c) {
   const int accumulators = warp_m(c) * warp_n(c) / 32, fragments = warp_m(c) / 4 + warp_n(c) / 4;
