@@ -16,8 +16,8 @@ constexpr std::int64_t kCodeOfUe4m3 = 0x7f;
 /// Of e2m1 in a bf16: bits 0 to 2 of a code are the lowest exponent bits and the highest mantissa bit, which
 /// makes 2^-126 times the magnitude.
 constexpr std::int64_t kSigns = 0x8000'8000, kMagnitudes = 0x01c0'01c0, kTwoTo126 = 0x7e80'7e80;
-constexpr int kSignShift = 12, kMagnitudeShift = 6;  // of an element's code in the lowest bits
-constexpr int kAndOr = (0xf0 & 0xcc) | 0xaa;         // lop3: (a & b) | c
+constexpr int kSignShift = 12, kMagnitudeShift = 6;       // of an element's code in the lowest bits
+constexpr int kAndOr = (0xf0 & 0xcc) | 0xaa;              // lop3: (a & b) | c
 constexpr int kLowHalves = 0x5410, kHighHalves = 0x7632;  // prmt: of two registers
 
 Reg shifted(KernelBuilder& k, Reg word, int left) {
@@ -118,8 +118,8 @@ std::vector<Reg> Halves::pairs_of_e2m1(std::span<const Reg> words, std::optional
     std::vector<Reg> apart;
     for (int i = 0; i < 4; ++i) {
       const Reg magnitudes = k_.and_(shifted(k_, word, kMagnitudeShift - 4 * i), kMagnitudes);
-      const Reg bits = k_.op("lop3.b32", shifted(k_, word, kSignShift - 4 * i), k_.mov(b32, kSigns),
-                             magnitudes, kAndOr);
+      const Reg bits =
+          k_.op("lop3.b32", shifted(k_, word, kSignShift - 4 * i), k_.mov(b32, kSigns), magnitudes, kAndOr);
       const Reg value = product(k_, bits, power);
       apart.push_back(scale ? product(k_, value, scales) : value);
     }
