@@ -140,13 +140,13 @@ class GemmTemplate final : public Template {
         ranked_configs(space_, specs, target, p, wanted, shapes, Shapes::all);
     // Those of the strategy with the best one first.
     std::vector<const Strategy*> order;
-    for (const auto& [us, config] : ranked)
-      if (std::ranges::find(order, config.strategy) == order.end()) order.push_back(config.strategy);
+    for (const RankedConfig& one : ranked)
+      if (std::ranges::find(order, one.config.strategy) == order.end()) order.push_back(one.config.strategy);
     std::vector<Settings> all;
     for (const Strategy* strategy : order) {
       std::vector<Settings> list;
-      for (const auto& [us, config] : ranked)
-        if (config.strategy == strategy) list.push_back(print_parameters(config));
+      for (const RankedConfig& one : ranked)
+        if (one.config.strategy == strategy) list.push_back(print_parameters(one.config));
       vary(list, wanted, strategy->variations());
       all.insert(all.end(), list.begin(), list.end());
     }

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "ptxloom/plan.hpp"
-#include "scaled_gemm/problem.hpp"
+#include "scaled_gemm/problem/problem.hpp"
 
 namespace ptxloom::scaled_gemm {
 

@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
-#include "scaled_gemm/byte_dequantiser.hpp"
-#include "scaled_gemm/dequantiser.hpp"
-#include "scaled_gemm/wide_dequantiser.hpp"
+#include "scaled_gemm/weights/byte_dequantiser.hpp"
+#include "scaled_gemm/weights/dequantiser.hpp"
+#include "scaled_gemm/weights/wide_dequantiser.hpp"
 
 // The fragments of a row tile of weights, 64 rows, from the words and scales of a k-block that a thread has
 // in registers: what the strategies for weights have in common.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scaled_gemm/element_store.hpp"
+#include "scaled_gemm/epilogue/element_store.hpp"
 
 #include <map>
 

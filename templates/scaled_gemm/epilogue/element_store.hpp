@@ -4,7 +4,7 @@
 #include <span>
 
 #include "ptxloom/kit/mma.hpp"
-#include "scaled_gemm/results.hpp"
+#include "scaled_gemm/epilogue/results.hpp"
 
 namespace ptxloom::scaled_gemm {
 

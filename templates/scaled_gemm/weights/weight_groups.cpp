@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scaled_gemm/weight_groups.hpp"
+#include "scaled_gemm/weights/weight_groups.hpp"
 
 #include <algorithm>
 #include <string>
 
-#include "scaled_gemm/largest_scales.hpp"
+#include "scaled_gemm/weights/largest_scales.hpp"
 
 namespace ptxloom::scaled_gemm {
 namespace {

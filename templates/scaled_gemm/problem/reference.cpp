@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scaled_gemm/reference.hpp"
+#include "scaled_gemm/problem/reference.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -12,7 +12,8 @@
 #include "ptxloom/kit/activation.hpp"
 #include "ptxloom/numeric.hpp"
 #include "ptxloom/sampling.hpp"
-#include "scaled_gemm/dequantiser.hpp"
+#include "ptxloom/truncation.hpp"
+#include "scaled_gemm/weights/dequantiser.hpp"
 
 namespace ptxloom::scaled_gemm {
 namespace {
@@ -21,18 +22,6 @@ constexpr std::uint64_t kMostProducts = 1 << 22;  // for all elements of D; of l
 constexpr std::size_t kMostKept = 1 << 22;        // elements of rows that are not computed
 constexpr double kStep = 32;                      // products that an instruction adds at once
 constexpr std::uint64_t kRun = 128;               // products of fp8 that are promoted at once, at most
-constexpr double kKept = 0x1p-13;                 // of the largest partial sum of fp8, wgmma keeps so much
-
-/// How much truncation towards zero may change a sum of fp8 products beyond what their signs have in common,
-/// in units of the last bit that is kept. Up to kRun products it is four units a step and some. Of the others
-/// each loses a part of a unit, so that the losses spread by at most half a unit times the square root of
-/// their number: that is four times the spread. The accumulator loses half a unit a step, always towards
-/// zero.
-double units_of_truncation(std::uint64_t products) {
-  const std::uint64_t first = std::min(products, kRun);
-  const auto others = static_cast<double>(products - first);
-  return 4 * (static_cast<double>(first) / kStep + 4) + 2 * std::sqrt(others) + others / kStep / 2;
-}
 
 /// What products of weights and their scales are rounded to, if anything: the part of them that the epilogue
 /// does not multiply by.
@@ -275,7 +264,7 @@ class Reference {
         largest = std::max(largest, b.scales[i / group]);
       }
       // However k is divided, no partial sum exceeds the distance from the smallest to the largest.
-      error += (units_of_truncation(run) + std::abs(lean)) * std::max(high - low, term) * kKept;
+      error += (truncation_units(run) + std::abs(lean)) * std::max(high - low, term) * kKeptOfFp8;
       const bool six = p_.b.format.element.bits == 6;
       for (std::uint64_t i = begin; p_.b.format.scale == ue8m0 && i < end; ++i)
         if (b.scales[i / group] < largest * (six ? 0x1p-9 : 0x1p-14))

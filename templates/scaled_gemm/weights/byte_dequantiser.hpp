@@ -6,7 +6,7 @@
 #include <span>
 
 #include "ptxloom/builder.hpp"
-#include "scaled_gemm/dequantiser.hpp"
+#include "scaled_gemm/weights/dequantiser.hpp"
 
 // Fragments of operand A, of e4m3 or s8, from words of the weight layout beside 8 bits. The products of a run
 // of k are accumulated by themselves and then added to sums in f32, times a factor for each row of weights:

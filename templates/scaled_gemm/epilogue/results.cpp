@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scaled_gemm/results.hpp"
+#include "scaled_gemm/epilogue/results.hpp"
 
 #include "ptxloom/kit/activation.hpp"
 #include "ptxloom/kit/epilogue.hpp"
-#include "scaled_gemm/dequantiser.hpp"
+#include "scaled_gemm/weights/dequantiser.hpp"
 
 namespace ptxloom::scaled_gemm {
 

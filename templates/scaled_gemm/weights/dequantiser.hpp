@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "ptxloom/builder.hpp"
-#include "scaled_gemm/problem.hpp"
+#include "scaled_gemm/problem/problem.hpp"
 
 // Fragments of operand A, of bf16 or f16, from words of the weight layout, in registers.
 //

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "ptxloom/builder.hpp"
-#include "scaled_gemm/problem.hpp"
+#include "scaled_gemm/problem/problem.hpp"
 
 namespace ptxloom::scaled_gemm {
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scaled_gemm/byte_dequantiser.hpp"
+#include "scaled_gemm/weights/byte_dequantiser.hpp"
 
 #include <algorithm>
 #include <cmath>
 
 #include "ptxloom/kit/scaled_format.hpp"
-#include "scaled_gemm/halves.hpp"
-#include "scaled_gemm/wide_dequantiser.hpp"
+#include "scaled_gemm/weights/halves.hpp"
+#include "scaled_gemm/weights/wide_dequantiser.hpp"
 
 namespace ptxloom::scaled_gemm {
 namespace {
@@ -131,7 +131,6 @@ ByteDequantiser::Run ByteDequantiser::run_of_largest(Reg largest) {
   return run;
 }
 
-// A bf16 is the high half of an f32.
 ByteDequantiser::Run ByteDequantiser::integer_run(std::span<const Reg> scales) {
   Run run{.factor = scales_in_f32(k_, p_.b.format.scale, scales)};
   if (p_.a.format.element == s8 && !p_.b.zero_points())

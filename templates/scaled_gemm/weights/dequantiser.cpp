@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scaled_gemm/dequantiser.hpp"
+#include "scaled_gemm/weights/dequantiser.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -7,8 +7,8 @@
 
 #include "ptxloom/kit/packed.hpp"
 #include "ptxloom/kit/scaled_format.hpp"
-#include "scaled_gemm/halves.hpp"
-#include "scaled_gemm/wide_dequantiser.hpp"
+#include "scaled_gemm/weights/halves.hpp"
+#include "scaled_gemm/weights/wide_dequantiser.hpp"
 
 namespace ptxloom::scaled_gemm {
 namespace {

@@ -14,17 +14,10 @@
 #include "ptxloom/kit/weight_layout.hpp"
 #include "ptxloom/plan.hpp"
 #include "ptxloom/space.hpp"
+#include "scaled_gemm/problem/formats.hpp"
 
 // The problem as typed data.
 namespace ptxloom::scaled_gemm {
-
-/// What a matrix holds: elements, and a scale for each `block` of them along k; 0: no scales.
-struct Format {
-  std::string_view name;
-  Type element, scale;
-  std::uint32_t block = 0;
-  bool tensor_scale = false;  ///< all scales are multiplied by one more, an f32
-};
 
 /// A or B: `extent` (m or n) stored rows of k elements, and as many rows of scales.
 struct Operand {

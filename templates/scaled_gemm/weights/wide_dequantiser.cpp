@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scaled_gemm/wide_dequantiser.hpp"
+#include "scaled_gemm/weights/wide_dequantiser.hpp"
 
 #include <string>
 

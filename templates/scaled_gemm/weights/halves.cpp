@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scaled_gemm/halves.hpp"
+#include "scaled_gemm/weights/halves.hpp"
 
 namespace ptxloom::scaled_gemm {
 namespace {

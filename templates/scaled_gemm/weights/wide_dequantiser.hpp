@@ -5,7 +5,7 @@
 #include <span>
 
 #include "ptxloom/builder.hpp"
-#include "scaled_gemm/problem.hpp"
+#include "scaled_gemm/problem/problem.hpp"
 
 // Fragments of operand A, of bf16 or f16, from weights of 8 bits: each becomes an f32, which is exact, is
 // multiplied by its scale in f32, and rounded to the type of A. Of s8, plus 128, the bits are the lowest of

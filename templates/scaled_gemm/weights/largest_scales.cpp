@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scaled_gemm/largest_scales.hpp"
+#include "scaled_gemm/weights/largest_scales.hpp"
 
 #include <vector>
 
 #include "ptxloom/kit/weight_layout.hpp"
-#include "scaled_gemm/halves.hpp"
+#include "scaled_gemm/weights/halves.hpp"
 
 namespace ptxloom::scaled_gemm {
 namespace {
