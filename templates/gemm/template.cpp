@@ -224,15 +224,7 @@ class GemmTemplate final : public Template {
     const Problem seen = seen_by(c, p);
     if (const std::string_view rule = rule_broken_by(wanted, rules(), target, seen, c); !rule.empty())
       return std::string(rule);
-    std::string without;
-    for (const auto& [word, value] : wanted) {
-      Settings others = wanted;
-      others.erase(word);
-      if (fits(specs, target, p, others))
-        without += fmt::format("{}{}={}", without.empty() ? "it is admissible without " : ", or without ",
-                               word, value);
-    }
-    return without;
+    return admissible_without(wanted, [&](const Settings& some) { return fits(specs, target, p, some); });
   }
 
   ParameterSpace space_;

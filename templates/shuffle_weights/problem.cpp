@@ -38,15 +38,16 @@ void complete_scales(Settings& words) {
   words.try_emplace("scale", own.name);
   const auto refuse = [&](const char* parameter, const std::string& hint) {
     throw Error(ErrorKind::usage, "bad-value",
-                fmt::format("shuffle_weights: {}={} cannot be used with format={} and activations={}", parameter,
-                            words.at(parameter), words.at("format"), activations.name),
+                fmt::format("shuffle_weights: {}={} cannot be used with format={} and activations={}",
+                            parameter, words.at(parameter), words.at("format"), activations.name),
                 hint);
   };
   if (words.at("scale") != own.name && words.at("scale") != f32.name)
     refuse("scale", fmt::format("scaled_gemm reads scales in {} or f32", own.name));
-  if (activations.bits == 8 && words.at("group") != kWholeRow && size_of(words, "group") < kInstructionOfBytes)
-    refuse("group", fmt::format("an instruction multiplies {} elements: give at least as many",
-                                kInstructionOfBytes));
+  if (activations.bits == 8 && words.at("group") != kWholeRow &&
+      size_of(words, "group") < kInstructionOfBytes)
+    refuse("group",
+           fmt::format("an instruction multiplies {} elements: give at least as many", kInstructionOfBytes));
 }
 
 /// The fewest elements that are whole bytes.

@@ -12,6 +12,7 @@
 #include "ptxloom/runner.hpp"
 #include "scaled_gemm/running.hpp"
 #include "support/executor_of.hpp"
+#include "support/misaligned.hpp"
 #include "support/narrow.hpp"
 #include "support/settings.hpp"
 
@@ -78,8 +79,12 @@ TEST_CASE("shuffle_weights: groups and types of scales") {
 }
 
 TEST_CASE("shuffle_weights: what it takes by default, scaled_gemm reads by default") {
-  for (const auto& [format, activations] :
-       {std::pair{"s4", "bf16"}, {"u4", "f16"}, {"s8", "f16"}, {"e4m3", "bf16"}, {"s4", "e4m3"}, {"u4", "s8"}}) {
+  for (const auto& [format, activations] : {std::pair{"s4", "bf16"},
+                                            {"u4", "f16"},
+                                            {"s8", "f16"},
+                                            {"e4m3", "bf16"},
+                                            {"s4", "e4m3"},
+                                            {"u4", "s8"}}) {
     const Settings shuffled = shuffle_weights().problem(sizes("64", "256", format, activations));
     const Settings product = scaled_gemm().problem(
         {{"m", "16"}, {"n", "64"}, {"k", "256"}, {"format_a", activations}, {"format_b", format}});
@@ -172,6 +177,11 @@ TEST_CASE("shuffle_weights: what cannot be served is refused") {
                ContainsSubstring("32 elements"));
   CHECK_THAT(refused(with(sizes("64", "63", "s4"), {{"pitch", "63"}})), ContainsSubstring("pitch"));
   CHECK_THAT(refused(with(sizes("1000000000", "1000000", "s4"), {})), ContainsSubstring("2^30"));
+}
+
+TEST_CASE("shuffle_weights: misaligned tensors are refused before anything is launched") {
+  test::check_misaligned("shuffle_weights", "sm_80", with(sizes("64", "128", "u4"), {{"scale", "f32"}}),
+                         {"x", "zero"});
 }
 
 }  // namespace ptxloom::shuffle_weights_test

@@ -5,6 +5,7 @@
 
 #include "gemm/choice/correction.hpp"
 #include "gemm/choice/demand.hpp"
+#include "gemm/config/rules.hpp"
 
 namespace ptxloom::gemm_kernel {
 namespace {

@@ -5,6 +5,7 @@
 
 #include "ptxloom/kit/shared_layout.hpp"
 #include "ptxloom/kit/tile_copy.hpp"
+#include "ptxloom/kit/tma_tile.hpp"
 #include "scaled_gemm/dequantize/halves.hpp"
 #include "scaled_gemm/warp_tiles.hpp"
 
