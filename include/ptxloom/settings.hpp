@@ -14,9 +14,11 @@ namespace [[gnu::visibility("default")]] ptxloom {
 using Settings = std::map<std::string, std::string, std::less<>>;
 
 /// The value of a parameter that is a number. It must be there, and be one, as ParameterSpace::complete makes
-/// sure.
+/// sure. size_of is for parameters of kind size and stride, which fit: it throws std::out_of_range for
+/// others.
 ///@{
 std::uint64_t number_of(const Settings& settings, std::string_view name);
+std::uint32_t size_of(const Settings& settings, std::string_view name);
 double real_of(const Settings& settings, std::string_view name);
 ///@}
 

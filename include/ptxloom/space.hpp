@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <initializer_list>
 #include <span>
 #include <string>
@@ -92,5 +93,10 @@ class ParameterSpace {
   std::vector<TemplateParameter> problem_, config_;
   std::vector<std::vector<std::string>> types_;
 };
+
+/// Which one of the given values, or which two, must go so that a configuration is admissible, as a hint:
+/// "it is admissible without stages=8, or without tile_m=256"; empty if even more must. `fits`: whether some
+/// configuration has these values.
+std::string admissible_without(const Settings& given, const std::function<bool(const Settings&)>& fits);
 
 }  // namespace ptxloom

@@ -160,7 +160,13 @@ class TypedTemplate : public Template {
     if (!ranked.empty()) return printed(strategy, ranked.front());
     const std::string_view rule =
         rule_broken_by<Problem, Config>(wanted, strategy.rules, target, p, read(wanted));
-    throw space_.no_configuration(wanted, target, std::string(rule));
+    const auto fits = [&](const Settings& some) {
+      return !ranked_configs(family_.strategy(specs, target, p, some), family_.parameters, space_, target, p,
+                             some)
+                  .empty();
+    };
+    throw space_.no_configuration(wanted, target,
+                                  rule.empty() ? admissible_without(wanted, fits) : std::string(rule));
   }
 
   std::vector<Settings> candidates(const Specs& specs, const Target& target, const Settings& problem,

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "sass/issue_model.hpp"
-#include "tune/model.hpp"
+#include "tune/model/model.hpp"
 
 namespace ptxloom::api {
 namespace {

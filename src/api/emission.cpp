@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "ptxloom/build_words.hpp"
-#include "tune/plan_json.hpp"
+#include "tune/worker/plan_json.hpp"
 
 namespace ptxloom::api {
 

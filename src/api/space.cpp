@@ -251,4 +251,23 @@ Error ParameterSpace::unknown(const std::string& name) const {
                fmt::format("did you mean {}? It has: {}", nearest(name, known), fmt::join(known, " ")));
 }
 
+std::string admissible_without(const Settings& given, const std::function<bool(const Settings&)>& fits) {
+  std::string one, two;
+  const auto add = [](std::string& text, const std::string& values) {
+    text += fmt::format("{}{}", text.empty() ? "it is admissible without " : ", or without ", values);
+  };
+  for (auto first = given.begin(); first != given.end(); ++first) {
+    Settings others = given;
+    others.erase(first->first);
+    if (fits(others)) add(one, fmt::format("{}={}", first->first, first->second));
+    for (auto second = std::next(first); one.empty() && second != given.end(); ++second) {
+      Settings rest = others;
+      rest.erase(second->first);
+      if (fits(rest))
+        add(two, fmt::format("{}={} {}={}", first->first, first->second, second->first, second->second));
+    }
+  }
+  return one.empty() ? two : one;
+}
+
 }  // namespace ptxloom

@@ -3,7 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "tune/wire.hpp"
+#include "tune/worker/wire.hpp"
 
 namespace ptxloom::api {
 

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <limits>
 #include <stdexcept>
 
 namespace ptxloom {
@@ -20,6 +21,13 @@ const std::string& text_of(const Settings& settings, std::string_view name) {
 
 std::uint64_t number_of(const Settings& settings, std::string_view name) {
   return std::stoull(text_of(settings, name));
+}
+
+std::uint32_t size_of(const Settings& settings, std::string_view name) {
+  const std::uint64_t number = number_of(settings, name);
+  if (number > std::numeric_limits<std::uint32_t>::max())
+    throw std::out_of_range(fmt::format("{}={} is larger than a size", name, number));
+  return static_cast<std::uint32_t>(number);
 }
 
 // Not std::stod, which throws for numbers as small as 1e-310.

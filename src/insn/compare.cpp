@@ -33,10 +33,11 @@ std::map<std::string, Figure> figures_of(std::span<const std::string> records) {
     const std::string row = opcode + (data == "plain" ? "" : ", " + data);
     const bool probe = form == "probe";
     for (const Json& one : record.value("latency", Json::array())) {
-      if (!one.contains("cycles")) continue;
+      const auto figure = one.find(one.contains("nanoseconds") ? "nanoseconds" : "cycles");
+      if (figure == one.end()) continue;
       const std::string from = one.value("from", "");
       const std::string what = probe ? row : fmt::format("{} from {} ({})", row, from, form);
-      figures[what] = {probe ? "probe" : "latency", one["cycles"].get<double>()};
+      figures[what] = {probe ? "probe" : "latency", figure->get<double>()};
     }
     for (const Json& one : record.value("throughput", Json::array()))
       figures[fmt::format("{} of {} warps ({})", row, one.value("warps", 0), form)] = {

@@ -45,6 +45,15 @@ double median_cycles(std::span<const WarpTime> warps, int expected, int& sms) {
 
 }  // namespace
 
+KernelSignature signature_of(std::string name) {
+  KernelSignature made{.name = std::move(name), .parameters = {}};
+  for (const char* parameter : {"in", "out", "slots", "times"})
+    made.append({.name = parameter, .type = u64, .pointer = true});
+  made.append({.name = "rounds", .type = u32});
+  made.append({.name = "zero", .type = u32});
+  return made;
+}
+
 Device::Device(const DeviceContext& context)
     : context_(context),
       stream_(context),

@@ -13,6 +13,9 @@
 // Runs the kernels of insn on a GPU and reads the clocks that their warps stored.
 namespace ptxloom::insn {
 
+/// Of all kernels: in, out, slots, times, rounds, zero.
+KernelSignature signature_of(std::string name);
+
 /// What a launch is made of.
 struct LaunchShape {
   int blocks = 1;
@@ -40,6 +43,8 @@ class Device {
 
   /// Fills operands and memory for a row.
   void prepare(const Row& row, Data data);
+  /// What kernels find at `in`.
+  void set_operands(std::span<const std::byte> bytes) { in_.upload(bytes); }
   /// One launch. `warps_per_sm`: SMs with another number are left out; 0: none is.
   Clocks run(const Function& function, const LaunchShape& shape, int warps_per_sm) const;
 

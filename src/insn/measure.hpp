@@ -16,7 +16,8 @@ struct Latency {
   std::string bridge;  ///< opcodes between result and operand, whose latency is in `cycles`
   std::string state;   ///< as Proof::State
   bool guarded = false;
-  double spread = 0;  ///< of the repeats, as a part of `cycles`
+  double spread = 0;       ///< of the repeats, as a part of the figure
+  double nanoseconds = 0;  ///< of a launch, which no warp can count cycles of
 };
 
 struct Throughput {

@@ -19,6 +19,8 @@ using Json = nlohmann::ordered_json;
 
 std::string latency_text(const Json& latency) {
   const std::string from = latency.value("from", ""), bridge = latency.value("bridge", "");
+  if (latency.contains("nanoseconds"))
+    return fmt::format("{} {:.4g} ns", from, latency["nanoseconds"].get<double>());
   if (!latency.contains("cycles")) return from + " -";
   return fmt::format("{} {:.4g}{}", from, latency["cycles"].get<double>(),
                      bridge.empty() ? "" : " with " + bridge);

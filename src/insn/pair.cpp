@@ -15,15 +15,6 @@ constexpr double kCyclesOfOne = 40000,
 constexpr int kTrialRounds = 4, kFewestRounds = 8, kMostRounds = 4096;
 constexpr double kLongEnough = 40000;  // nanoseconds, to tell the clock
 
-KernelSignature signature(const std::string& name) {
-  KernelSignature made{.name = name, .parameters = {}};
-  for (const char* parameter : {"in", "out", "slots", "times"})
-    made.append({.name = parameter, .type = u64, .pointer = true});
-  made.append({.name = "rounds", .type = u32});
-  made.append({.name = "zero", .type = u32});
-  return made;
-}
-
 }  // namespace
 
 double spread_of(std::vector<double> values) {
@@ -36,8 +27,8 @@ double spread_of(std::vector<double> values) {
 
 Pair::Pair(const Device& device, const DeviceModule& module, const PairNames& names)
     : device_(device),
-      few_(module.function(signature(names.few))),
-      many_(module.function(signature(names.many))),
+      few_(module.function(signature_of(names.few))),
+      many_(module.function(signature_of(names.many))),
       copies_(names.copies) {}
 
 double Pair::cycles(LaunchShape shape, int warps_per_sm) {

@@ -73,7 +73,9 @@ void append_points(const json& entry, std::vector<Probe>& into) {
                     .after = filled(lines_of(entry.value("after", json(""))), point),
                     .lanes = entry.value("lanes", kLanes),
                     .clear = entry.value("clear", false),
-                    .cold = entry.value("cold", false)});
+                    .cold = entry.value("cold", false),
+                    .dependent = entry.value("dependent", false),
+                    .ptx = parse_version(entry.value("ptx", "8.0"))});
   }
 }
 
@@ -92,13 +94,17 @@ constexpr std::string_view kResults =
     "st.global.b32 [%out+16], %a;\nst.global.b32 [%out+20], %r;\n"
     "ld.param.b64 %times, [times];\nshr.u32 %t2, %t0, 5;\n";
 
-std::string kernel(const Probe& probe, std::string_view name, int copies) {
-  const std::uint64_t cluster = probe.number("cluster", 1);
-  std::string text = fmt::format(
+std::string head(std::string_view name) {
+  return fmt::format(
       ".visible .entry {}(.param .b64 in, .param .b64 out, .param .b64 slots, .param .b64 times, .param .b32 "
       "rounds, "
       ".param .b32 zero)\n",
       name);
+}
+
+std::string kernel(const Probe& probe, std::string_view name, int copies) {
+  const std::uint64_t cluster = probe.number("cluster", 1);
+  std::string text = head(name);
   if (cluster > 1) text += fmt::format(".explicitcluster .reqnctapercluster {}\n", cluster);
   text += std::string(kDeclarations) + probe.before +
           "bar.sync 0;\nmov.u64 %start, %clock64;\nrepeat:\n.pragma \"nounroll\";\n";
@@ -117,7 +123,30 @@ std::string kernel(const Probe& probe, std::string_view name, int copies) {
          "%sm;\nret;\n}\n";
 }
 
+constexpr std::string_view kHold =
+    "{\n.reg .b64 %begin, %now, %length;\n.reg .b32 %rounds;\n.reg .pred %ok;\n"
+    "ld.param.b32 %rounds, [rounds];\ncvt.u64.u32 %length, %rounds;\nmov.u64 %begin, %globaltimer;\n"
+    "hold:\nmov.u64 %now, %globaltimer;\nsub.u64 %now, %now, %begin;\n"
+    "setp.lt.u64 %ok, %now, %length;\n@%ok bra hold;\nret;\n}\n";
+
+std::string kernels(const Probe& probe) {
+  if (probe.launches())
+    return head("step") + "{\n" + probe.step + "ret;\n}\n" + head("hold") + std::string(kHold);
+  return kernel(probe, "few", kProbeCopies) + kernel(probe, "many", 2 * kProbeCopies);
+}
+
 }  // namespace
+
+std::optional<TensorMap> Probe::map(std::uint64_t address) const {
+  if (!parameters.contains("row_bytes")) return std::nullopt;
+  const std::uint64_t row = number("row_bytes", 0);
+  return TensorMap{.type = u8,
+                   .rank = 2,
+                   .address = address,
+                   .dims = {row, kProbeMemory / row},
+                   .strides = {row},
+                   .box = {static_cast<std::uint32_t>(row), static_cast<std::uint32_t>(number("rows", 1))}};
+}
 
 std::string Probe::label() const {
   std::string text = name;
@@ -148,10 +177,9 @@ std::vector<Probe> probes(std::string_view selection, std::string_view text) {
 std::vector<Probe> probes(std::string_view selection) { return probes(selection, kProbes); }
 
 std::string probe_text(const Probe& probe, const Target& target) {
-  constexpr Version kLeast{.major = 8, .minor = 0};  // of the probes' instructions
   return fmt::format(".version {}\n.target {}\n.address_size 64\n",
-                     to_string(std::max(kLeast, target.since())), target.name()) +
-         kernel(probe, "few", kProbeCopies) + kernel(probe, "many", 2 * kProbeCopies);
+                     to_string(std::max(probe.ptx, target.since())), target.name()) +
+         kernels(probe);
 }
 
 }  // namespace ptxloom::insn

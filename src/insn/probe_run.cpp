@@ -43,14 +43,17 @@ DeviceMemory ring(const DeviceContext& context, std::uint64_t bytes, std::uint64
 }  // namespace
 
 ProbeResult measure(Device& device, const Probe& probe, std::span<const std::byte> cubin) {
+  if (probe.launches()) return measure_launches(device, probe, cubin);
   const bool has_ring = probe.parameters.contains("stride");
   const std::uint64_t bytes = probe.number("bytes", 0), stride = probe.number("stride", 0),
                       offset = probe.number("offset", 0);
   if (has_ring && device.context().memory().first < offset + bytes + kFlushBytes + (1ULL << 30))
     return {.note = "the device has not enough free memory"};
   DeviceMemory memory =
-      has_ring ? ring(device.context(), bytes, stride, offset) : DeviceMemory(device.context(), 1 << 20);
+      has_ring ? ring(device.context(), bytes, stride, offset) : DeviceMemory(device.context(), kProbeMemory);
   if (!has_ring) memory.fill(std::byte{0});
+  if (const std::optional<TensorMap> map = probe.map(memory.address()))
+    device.set_operands(encode(device.context(), *map).bytes);
   if (probe.cold) DeviceMemory(device.context(), kFlushBytes).fill(std::byte{1});
   const DeviceModule module(device.context(), cubin);
   Pair pair(device, module, {.few = "few", .many = "many", .copies = kProbeCopies});

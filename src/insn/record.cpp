@@ -25,6 +25,9 @@ Json latency_json(const Latency& latency) {
   if (latency.cycles > 0) {
     made["cycles"] = rounded(latency.cycles);
     made["spread"] = rounded(latency.spread);
+  } else if (latency.nanoseconds > 0) {
+    made["nanoseconds"] = rounded(latency.nanoseconds);
+    made["spread"] = rounded(latency.spread);
   }
   if (!latency.bridge.empty()) made["bridge"] = latency.bridge;
   if (latency.guarded) made["guarded"] = true;

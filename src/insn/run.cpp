@@ -223,8 +223,11 @@ class Session {
         const ProbeResult found = measure(device, probe, cubin);
         Measured made = what;
         made.note = found.note;
-        made.latencies.push_back(
-            {.from = "step", .cycles = found.cycles, .state = "one", .spread = found.spread});
+        made.latencies.push_back({.from = "step",
+                                  .cycles = found.cycles,
+                                  .state = "one",
+                                  .spread = found.spread,
+                                  .nanoseconds = found.nanoseconds});
         made.clock_mhz = found.clock_mhz;
         return made;
       });

@@ -62,11 +62,11 @@ std::string_view name(Scales scales) {
 }
 
 ScaledMatrix::ScaledMatrix(const Settings& settings)
-    : rows(static_cast<std::uint32_t>(number_of(settings, "rows"))),
-      n(static_cast<std::uint32_t>(number_of(settings, "n"))),
+    : rows(size_of(settings, "rows")),
+      n(size_of(settings, "n")),
       format(find_scaled_format(settings.at("format"))),
       scales(scales_named(settings.at("scales"))),
-      group(settings.contains("group") ? static_cast<std::uint32_t>(number_of(settings, "group")) : n),
+      group(settings.contains("group") ? size_of(settings, "group") : n),
       packing(packing_of(settings)),
       tiled_scales(settings.at("scale_layout") == "tiles") {
   if (scales == Scales::block) group = kScaleBlock;

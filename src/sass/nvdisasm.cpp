@@ -21,6 +21,8 @@ constexpr const char* kHint =
     "install the CUDA toolkit, or `pip install nvidia-cuda-nvdisasm`, and name the program in "
     "PTXLOOM_NVDISASM";
 
+constexpr std::string_view kSection = "\t.section\t";  // where one begins in its output
+
 /// A file of the cubin, removed with its folder.
 class TemporaryCubin {
  public:
@@ -139,10 +141,11 @@ Disassembly disassemble(std::span<const std::byte> cubin) {
     found.version = release_in(run_program(program, {"--version"}).output);
     const TemporaryCubin file(cubin);
     const Ended ended = run_program(program, {"-c", file.path().string()});
-    if (ended.success) {
+    // A program that is no nvdisasm may succeed, too.
+    if (ended.success && ended.output.find(kSection) != std::string::npos) {
       found.sections = parse_disassembly(ended.output);
     } else {
-      const std::string why = last_line(ended.output);
+      const std::string why = ended.success ? "it printed no section" : last_line(ended.output);
       found.problem = Diagnostic{
           .severity = Severity::warning,
           .code = "nvdisasm-failed",

@@ -15,6 +15,16 @@ namespace {
 
 constexpr std::int64_t kUnlimited = std::numeric_limits<std::int64_t>::max();
 
+/// A character behind a type, and the flag that it sets.
+struct Flag {
+  char mark;
+  bool OperandSpec::* field;
+};
+constexpr Flag kFlags[] = {{'+', &OperandSpec::wider_allowed}, {'&', &OperandSpec::wider_integers},
+                           {'_', &OperandSpec::sink_allowed},  {'^', &OperandSpec::needed},
+                           {'~', &OperandSpec::loose},         {'$', &OperandSpec::whole_numbers},
+                           {'%', &OperandSpec::any_class},     {'.', &OperandSpec::exact}};
+
 class OperandParser {
  public:
   OperandParser(const OperandTemplate& operand, std::string_view text, const Vocabulary& vocabulary,
@@ -150,6 +160,59 @@ class OperandParser {
            (named || type.bits == 32);
   }
 
+  /// Removes the flags at the end. Whether `,` is one of them.
+  bool take_flags(std::string_view& text) {
+    bool expanded = false;
+    for (; !text.empty() && !text.ends_with(".."); text.remove_suffix(1)) {  // "..": an open range
+      const auto* const flag = std::ranges::find(kFlags, text.back(), &Flag::mark);
+      if (flag != std::end(kFlags))
+        spec_.*flag->field = true;
+      else if (text.back() == '#')
+        ++spec_.index;
+      else if (text.back() == ',')
+        expanded = true;
+      else if (text.back() != '-')  // a slot that adds none
+        break;
+    }
+    return expanded;
+  }
+
+  /// Removes "=range".
+  std::string_view take_range(std::string_view& text) {
+    const std::size_t equals = text.find('=');
+    if (equals == text.npos) return {};
+    const std::string_view range = text.substr(equals + 1);
+    text = text.substr(0, equals);
+    return range;
+  }
+
+  /// Removes "[count]"; "[-1]" is one register in braces.
+  void take_count(std::string_view& text) {
+    if (!text.ends_with(']')) return;
+    const std::size_t open = std::min(text.find('['), text.size());
+    const std::string_view count = text.substr(open + 1, text.size() - open - 2);
+    const int registers = count == kAbsent ? -1 : static_cast<int>(number(count));
+    (registers < 0 ? spec_.braces : spec_.count) = std::abs(registers);
+    text = text.substr(0, open);
+  }
+
+  struct MarkedType {
+    const TypeData& data;
+    bool marked;  ///< as if the opcode named it
+  };
+  /// "type['|''|!]".
+  MarkedType set_type(std::string_view text) {
+    const bool pairs = text.ends_with('\''), any_pairs = text.ends_with("''"), no_pairs = text.ends_with('!');
+    if (any_pairs) text.remove_suffix(1);
+    if (pairs || no_pairs || text.ends_with('-')) text.remove_suffix(1);  // `-`: a slot that marks none
+    const TypeData* const type = vocabulary_.type(text);
+    if (type == nullptr) bad("unknown type " + quote(text));
+    spec_.type = type->type;
+    spec_.pairs = !no_pairs && takes_pairs(type->type, pairs, any_pairs);
+    add_braces(*type);
+    return {*type, pairs};
+  }
+
   /// "[!]type['|''|!][count][=range][+][_]", " .selectors"
   void parse_value(std::string_view text, OperandSpec::Direction direction, bool literals) {
     spec_.direction = direction;
@@ -164,56 +227,12 @@ class OperandParser {
     }
     const bool negatable = text.starts_with('!') || text.starts_with('-');
     if (negatable) text.remove_prefix(1);
-    bool expanded = false;
-    for (; !text.empty(); text.remove_suffix(1)) {
-      if (text.back() == '+') {
-        spec_.wider_allowed = true;
-      } else if (text.back() == '&') {
-        spec_.wider_integers = true;
-      } else if (text.back() == '_') {
-        spec_.sink_allowed = true;
-      } else if (text.back() == '^') {
-        spec_.needed = true;
-      } else if (text.back() == '~') {
-        spec_.loose = true;
-      } else if (text.back() == '$') {
-        spec_.whole_numbers = true;
-      } else if (text.back() == '#') {
-        ++spec_.index;
-      } else if (text.back() == '%') {
-        spec_.any_class = true;
-      } else if (text.back() == ',') {
-        expanded = true;
-      } else if (text.back() == '-') {  // a slot that adds none
-        continue;
-      } else if (text.back() == '.' && !text.ends_with("..")) {  // not an open range
-        spec_.exact = true;
-      } else {
-        break;
-      }
-    }
-    std::string_view range;
-    if (const std::size_t equals = text.find('='); equals != text.npos) {
-      range = text.substr(equals + 1);
-      text = text.substr(0, equals);
-    }
-    if (text.ends_with(']')) {
-      const std::size_t open = std::min(text.find('['), text.size());
-      const std::string_view count = text.substr(open + 1, text.size() - open - 2);
-      const int registers = count == kAbsent ? -1 : static_cast<int>(number(count));
-      (registers < 0 ? spec_.braces : spec_.count) = std::abs(registers);
-      text = text.substr(0, open);
-    }
-    const bool pairs = text.ends_with('\''), any_pairs = text.ends_with("''"), no_pairs = text.ends_with('!');
-    if (any_pairs) text.remove_suffix(1);
-    if (pairs || no_pairs || text.ends_with('-')) text.remove_suffix(1);  // `-`: a slot that marks none
-    const TypeData* const type = vocabulary_.type(text);
-    if (type == nullptr) bad("unknown type " + quote(text));
-    spec_.type = type->type;
-    spec_.pairs = !no_pairs && takes_pairs(type->type, pairs, any_pairs);
-    add_braces(*type);
-    spec_.literal_allowed = literals && (type->literals || !range.empty());
-    spec_.variable_allowed = !expanded && takes_variable(type->type, by_opcode_ || pairs);
+    const bool expanded = take_flags(text);
+    const std::string_view range = take_range(text);
+    take_count(text);
+    const auto [type, marked] = set_type(text);
+    spec_.literal_allowed = literals && (type.literals || !range.empty());
+    spec_.variable_allowed = !expanded && takes_variable(type.type, by_opcode_ || marked);
     // The manual shows `!` only for some predicates; ptxas accepts it on all that are read.
     spec_.negation_allowed = negatable || (literals && spec_.type == pred);
     if (spec_.count > 0 && direction == OperandSpec::Direction::out && !spec_.needed)

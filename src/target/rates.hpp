@@ -56,8 +56,8 @@ std::span<const Product> products();
 /// The typical product of a chip, or of the measured chip if the chip has none: a row of "devices".
 const Product& device_of(int chip);
 
-/// What the cost model (tune/model.hpp) knows of a chip: a row of "model". specs/README.md says what the
-/// columns mean and how they were measured.
+/// What the cost model (tune/model/model.hpp) knows of a chip: a row of "model". specs/README.md says what
+/// the columns mean and how they were measured.
 struct ChipModel {
   int chip = 0;
   int launch = 0, memory = 0, l2 = 0, shared = 0, warps = 0;

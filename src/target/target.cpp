@@ -44,6 +44,11 @@ int TargetInfo::resident_blocks(int threads, int registers_per_thread) const {
   return std::min(blocks, registers_per_sm / kPartitions / of_warp * kPartitions / warps);
 }
 
+int TargetInfo::resident_blocks(int threads, int registers_per_thread, int shared_bytes) const {
+  const int blocks = resident_blocks(threads, registers_per_thread), each = shared_bytes + shared_reserved();
+  return shared_bytes == 0 ? blocks : std::min(blocks, shared_per_sm / each);
+}
+
 int TargetInfo::registers_with(int blocks, int threads) const {
   constexpr int kAtOnce = kRegistersAtOnce / kWarpThreads;  // of a thread
   const int warps = units_in(std::max(1, blocks) * units_in(std::max(1, threads), kWarpThreads), kPartitions);

@@ -5,7 +5,7 @@
 #include <memory>
 #include <span>
 
-#include "tune/bench.hpp"
+#include "tune/worker/bench.hpp"
 
 namespace ptxloom::worker {
 

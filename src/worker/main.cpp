@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// ptxloom-worker DEVICE: started by a tuner (src/tune/worker.cpp) with a socket and shared memory open. It
-// receives a task once, then candidates, and answers each. It exits when the tuner does, or when the device
-// is lost; any other failure is attributed to the candidate.
+// ptxloom-worker DEVICE: started by a tuner (src/tune/worker/worker.cpp) with a socket and shared memory
+// open. It receives a task once, then candidates, and answers each. It exits when the tuner does, or when the
+// device is lost; any other failure is attributed to the candidate.
 #include <poll.h>
 #include <unistd.h>
 
@@ -14,9 +14,9 @@
 
 #include "base/reason.hpp"
 #include "base/standard_streams.hpp"
-#include "tune/process.hpp"
-#include "tune/session.hpp"
-#include "tune/wire.hpp"
+#include "tune/worker/process.hpp"
+#include "tune/worker/session.hpp"
+#include "tune/worker/wire.hpp"
 #include "worker/cpu_bench.hpp"
 
 namespace ptxloom::worker {

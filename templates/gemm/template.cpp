@@ -140,13 +140,13 @@ class GemmTemplate final : public Template {
         ranked_configs(space_, specs, target, p, wanted, shapes, Shapes::all);
     // Those of the strategy with the best one first.
     std::vector<const Strategy*> order;
-    for (const auto& [us, config] : ranked)
-      if (std::ranges::find(order, config.strategy) == order.end()) order.push_back(config.strategy);
+    for (const RankedConfig& one : ranked)
+      if (std::ranges::find(order, one.config.strategy) == order.end()) order.push_back(one.config.strategy);
     std::vector<Settings> all;
     for (const Strategy* strategy : order) {
       std::vector<Settings> list;
-      for (const auto& [us, config] : ranked)
-        if (config.strategy == strategy) list.push_back(print_parameters(config));
+      for (const RankedConfig& one : ranked)
+        if (one.config.strategy == strategy) list.push_back(print_parameters(one.config));
       vary(list, wanted, strategy->variations());
       all.insert(all.end(), list.begin(), list.end());
     }
@@ -224,15 +224,7 @@ class GemmTemplate final : public Template {
     const Problem seen = seen_by(c, p);
     if (const std::string_view rule = rule_broken_by(wanted, rules(), target, seen, c); !rule.empty())
       return std::string(rule);
-    std::string without;
-    for (const auto& [word, value] : wanted) {
-      Settings others = wanted;
-      others.erase(word);
-      if (fits(specs, target, p, others))
-        without += fmt::format("{}{}={}", without.empty() ? "it is admissible without " : ", or without ",
-                               word, value);
-    }
-    return without;
+    return admissible_without(wanted, [&](const Settings& some) { return fits(specs, target, p, some); });
   }
 
   ParameterSpace space_;

@@ -68,8 +68,8 @@ Settings complete_problem(const ParameterSpace& space, const Settings& given) {
 }
 
 Problem::Problem(const Settings& words)
-    : rows(static_cast<std::uint32_t>(number_of(words, "rows"))),
-      n(static_cast<std::uint32_t>(number_of(words, "n"))),
+    : rows(size_of(words, "rows")),
+      n(size_of(words, "n")),
       x(*find_type(words.at("x"))),
       y(*find_type(words.at("y"))),
       pitch_x(number_of(words, "pitch_x")),

@@ -10,7 +10,7 @@
 
 #include "ptxloom/config_parameter.hpp"
 #include "ptxloom/config_rule.hpp"
-#include "scaled_gemm/problem.hpp"
+#include "scaled_gemm/problem/problem.hpp"
 
 // The configuration as typed data: how D and k are divided among thread blocks and warps. What the numbers
 // mean beyond that is the strategy's (strategy.hpp).

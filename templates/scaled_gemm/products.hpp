@@ -5,7 +5,7 @@
 
 #include "ptxloom/kit/params.hpp"
 #include "ptxloom/kit/tile_scheduler.hpp"
-#include "scaled_gemm/problem.hpp"
+#include "scaled_gemm/problem/problem.hpp"
 
 // The products of a launch: one, batches, or groups of rows whose sizes are in device memory. All have a B of
 // their own; A and D are one matrix each for contiguous groups, and one for each batch otherwise.

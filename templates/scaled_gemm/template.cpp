@@ -8,7 +8,7 @@
 #include <limits>
 
 #include "ptxloom/numeric.hpp"
-#include "scaled_gemm/reference.hpp"
+#include "scaled_gemm/problem/reference.hpp"
 #include "scaled_gemm/strategy.hpp"
 #include "templates/scaled_gemm/digest.hpp"
 #include "templates/scaled_gemm/space.json.hpp"

@@ -6,7 +6,7 @@
 
 #include "ptxloom/kit/accumulators.hpp"
 #include "scaled_gemm/config.hpp"
-#include "scaled_gemm/results.hpp"
+#include "scaled_gemm/epilogue/results.hpp"
 
 // What strategies have in common whose warps divide a tile of D in both directions and multiply by mma.sync:
 // A and B are both in shared memory, in rows along k.

@@ -15,10 +15,7 @@ namespace {
 constexpr std::uint64_t kMostExtent = std::uint64_t{1} << 30;  // positions are 32-bit integers
 constexpr const char* kDefaultGroup = "128";
 constexpr const char* kWholeRow = "row";
-
-std::uint32_t number(const Settings& words, const std::string& name) {
-  return static_cast<std::uint32_t>(number_of(words, name));
-}
+constexpr std::uint32_t kInstructionOfBytes = 32;  // elements of k, of activations of 8 bits
 
 /// An MX format or NVFP4; null: others, which have a choice of groups and scales.
 const kit::ScaledFormat* fixed_format(const Settings& words) {
@@ -36,13 +33,21 @@ void complete_scales(Settings& words) {
     kit::complete_only_value(words, "shuffle_weights", "group", std::to_string(format->block));
     return kit::complete_only_value(words, "shuffle_weights", "scale", std::string(format->scale.name));
   }
+  const Type activations = *find_type(words.at("activations")), own = activations == f16 ? f16 : bf16;
   words.try_emplace("group", kDefaultGroup);
-  words.try_emplace("scale", bf16.name);
-  if (find_type(words.at("scale"))->bits == 8)
+  words.try_emplace("scale", own.name);
+  const auto refuse = [&](const char* parameter, const std::string& hint) {
     throw Error(ErrorKind::usage, "bad-value",
-                fmt::format("shuffle_weights: scale={} cannot be used with format={}", words.at("scale"),
-                            words.at("format")),
-                "they have scales in bf16, f16 or f32");
+                fmt::format("shuffle_weights: {}={} cannot be used with format={} and activations={}",
+                            parameter, words.at(parameter), words.at("format"), activations.name),
+                hint);
+  };
+  if (words.at("scale") != own.name && words.at("scale") != f32.name)
+    refuse("scale", fmt::format("scaled_gemm reads scales in {} or f32", own.name));
+  if (activations.bits == 8 && words.at("group") != kWholeRow &&
+      size_of(words, "group") < kInstructionOfBytes)
+    refuse("group",
+           fmt::format("an instruction multiplies {} elements: give at least as many", kInstructionOfBytes));
 }
 
 /// The fewest elements that are whole bytes.
@@ -89,15 +94,15 @@ Settings complete_problem(const ParameterSpace& space, const Settings& given) {
 }
 
 Problem::Problem(const Settings& words)
-    : n(number(words, "n")),
-      k(number(words, "k")),
-      batch(number(words, "batch")),
+    : n(size_of(words, "n")),
+      k(size_of(words, "k")),
+      batch(size_of(words, "batch")),
       element(element_of(words)),
       activations(*find_type(words.at("activations"))),
       scale(*find_type(words.at("scale"))),
-      pitch(number(words, "pitch")) {
+      pitch(size_of(words, "pitch")) {
   group = words.at("group") == kWholeRow ? static_cast<std::uint32_t>(layout().filled_depth())
-                                         : number(words, "group");
+                                         : size_of(words, "group");
 }
 
 std::vector<TensorPlan> tensors_of(const Problem& p) {

@@ -14,10 +14,6 @@ namespace {
 constexpr std::uint64_t kMostExtent = std::uint64_t{1} << 30;  // positions are 32-bit integers
 constexpr int kRowBytes = 16;                                  // rows of A begin at multiples of it
 
-std::uint32_t number(const Settings& words, const std::string& name) {
-  return static_cast<std::uint32_t>(number_of(words, name));
-}
-
 std::optional<Type> optional_type(const Settings& words, const std::string& name) {
   return words.at(name) == "none" ? std::nullopt : find_type(words.at(name));
 }
@@ -47,10 +43,10 @@ void complete_d(Settings& words) {
 
 void complete_strides(const ParameterSpace& space, Settings& words) {
   const int of_row = kRowBytes / find_type(words.at("type"))->bytes();
-  space.complete_pitch(words, "lda", number(words, "k"), {of_row, kRowBytes});
-  space.complete_pitch(words, "ldd", number(words, "n"));
+  space.complete_pitch(words, "lda", size_of(words, "k"), {of_row, kRowBytes});
+  space.complete_pitch(words, "ldd", size_of(words, "n"));
   if (words.at("c") != "none")
-    space.complete_pitch(words, "ldc", number(words, "n"));
+    space.complete_pitch(words, "ldc", size_of(words, "n"));
   else if (words.at("ldc") != "0")
     throw Error(ErrorKind::usage, "bad-stride", fmt::format("sparse_gemm: ldc={} without c", words.at("ldc")),
                 "give c a type, or leave ldc out");
@@ -79,16 +75,16 @@ HostTensor drawn_metadata(const Problem& p, const TensorPlan& plan, std::mt19937
 }  // namespace
 
 Problem::Problem(const Settings& words)
-    : m(number(words, "m")),
-      n(number(words, "n")),
-      k(number(words, "k")),
+    : m(size_of(words, "m")),
+      n(size_of(words, "n")),
+      k(size_of(words, "k")),
       type(*find_type(words.at("type"))),
       bias(optional_type(words, "bias")),
       c(optional_type(words, "c")),
       d(*find_type(words.at("d"))),
-      lda(number(words, "lda")),
-      ldc(number(words, "ldc")),
-      ldd(number(words, "ldd")) {}
+      lda(size_of(words, "lda")),
+      ldc(size_of(words, "ldc")),
+      ldd(size_of(words, "ldd")) {}
 
 kit::MatrixOperand Problem::values() const {
   const std::uint64_t stored = layout().stored();

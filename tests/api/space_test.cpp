@@ -3,6 +3,7 @@
 #include "ptxloom/space.hpp"
 
 #include <catch2/catch_test_macros.hpp>
+#include <stdexcept>
 
 #include "support/errors.hpp"
 
@@ -131,6 +132,28 @@ TEST_CASE("a pitch of 0 is that of the shortest rows, which begin at whole units
         "shortest rows");
   CHECK(refused("15", {2, 1}) ==
         "t: with ld=15 rows do not begin at whole bytes; give a multiple of 2, or 0 for the shortest rows");
+}
+
+TEST_CASE("a size is a number of 32 bits") {
+  CHECK(size_of({{"m", "4294967295"}}, "m") == 4294967295U);
+  CHECK_THROWS_AS(size_of({{"m", "4294967296"}}, "m"), std::out_of_range);
+  CHECK_THROWS_AS(size_of({{"m", "1"}}, "n"), std::out_of_range);
+}
+
+TEST_CASE("which values must go is said: one, else two, else nothing") {
+  const Settings given{{"stages", "8"}, {"tile_m", "256"}, {"tile_n", "128"}};
+  const auto hint = [&](const auto& fits) { return admissible_without(given, fits); };
+  const auto lacks = [](const Settings& some, const char* name) { return !some.contains(name); };
+  CHECK(hint([&](const Settings& some) { return lacks(some, "tile_m"); }) ==
+        "it is admissible without tile_m=256");
+  CHECK(hint([&](const Settings& some) { return lacks(some, "stages") || lacks(some, "tile_n"); }) ==
+        "it is admissible without stages=8, or without tile_n=128");
+  CHECK(hint([&](const Settings& some) { return lacks(some, "stages") && lacks(some, "tile_n"); }) ==
+        "it is admissible without stages=8 tile_n=128");
+  CHECK(hint([](const Settings& some) { return some.size() == 1; }) ==
+        "it is admissible without stages=8 tile_m=256, or without stages=8 tile_n=128, or without "
+        "tile_m=256 tile_n=128");
+  CHECK(hint([](const Settings& some) { return some.empty(); }).empty());
 }
 
 }  // namespace ptxloom::space_test

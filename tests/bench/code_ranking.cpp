@@ -21,8 +21,8 @@
 #include "ptxloom/ptx.hpp"
 #include "ptxloom/templates.hpp"
 #include "ptxloom/tuner.hpp"
-#include "tune/code_prior.hpp"
-#include "tune/model.hpp"
+#include "tune/model/code_prior.hpp"
+#include "tune/model/model.hpp"
 
 using namespace ptxloom;
 

@@ -20,8 +20,8 @@
 #include "ptxloom/tuner.hpp"
 #include "random_shapes.hpp"
 #include "support/temporary_folder.hpp"
-#include "tune/bench.hpp"
-#include "tune/model.hpp"
+#include "tune/model/model.hpp"
+#include "tune/worker/bench.hpp"
 #include "versus_table.hpp"
 
 using namespace ptxloom;

@@ -33,7 +33,7 @@ def over(amount, rate):
 
 
 def predict(d, c, dram):
-    """Microseconds, as src/tune/model.cpp computes them. d: arrays of demands; c: constants; dram: GB/s."""
+    """Microseconds, as src/tune/model/model.cpp computes them. d: arrays of demands; c: constants; dram: GB/s."""
     blocks, steps = d["blocks"], np.maximum(d["steps"], 1)
     in_flight, loads = np.maximum(d["in_flight"], 1), d["loads"]
     bulk, persistent, asynchronous = loads == BULK, d["persistent"] > 0, d["asynchronous"] > 0

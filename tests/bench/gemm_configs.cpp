@@ -11,7 +11,7 @@
 
 #include "bench.hpp"
 #include "ptxloom/runner.hpp"
-#include "tune/bench.hpp"
+#include "tune/worker/bench.hpp"
 
 using namespace ptxloom;
 using namespace ptxloom::bench;

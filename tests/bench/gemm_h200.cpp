@@ -15,7 +15,7 @@
 #include "bench.hpp"
 #include "ptxloom/builder.hpp"
 #include "ptxloom/tuner.hpp"
-#include "tune/bench.hpp"
+#include "tune/worker/bench.hpp"
 
 using namespace ptxloom;
 using namespace ptxloom::bench;

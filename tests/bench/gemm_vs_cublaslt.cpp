@@ -23,8 +23,8 @@
 #include "sampled_reference.hpp"
 #include "session_measurer.hpp"
 #include "streaming_read.hpp"
-#include "tune/bench.hpp"
-#include "tune/statistics.hpp"
+#include "tune/search/statistics.hpp"
+#include "tune/worker/bench.hpp"
 #include "versus_table.hpp"
 
 using namespace ptxloom;

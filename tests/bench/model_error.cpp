@@ -15,7 +15,7 @@
 
 #include "ptxloom/gemm.hpp"
 #include "ptxloom/specs.hpp"
-#include "tune/model.hpp"
+#include "tune/model/model.hpp"
 
 using namespace ptxloom;
 

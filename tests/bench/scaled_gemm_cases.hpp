@@ -109,6 +109,28 @@ inline ScaledCase scaled_case(const std::string& text) {
   return one;
 }
 
+/// The parameters of its problem that are the same for all kernels.
+inline Settings sizes_of(const ScaledCase& what) {
+  const std::uint64_t m = what.groups == "contiguous" ? what.first_row(what.experts()) : what.capacity(0);
+  return {{"m", std::to_string(m)},
+          {"n", std::to_string(what.n)},
+          {"k", std::to_string(what.k)},
+          {"d", "bf16"},
+          {"batch", std::to_string(what.experts())},
+          {"groups", what.groups}};
+}
+
+/// Its problem for scaled_gemm; `more` are further parameters.
+inline Settings scaled_problem(const ScaledCase& what, const std::string& format_a, bool swiglu,
+                               const Settings& more) {
+  Settings words = sizes_of(what);
+  words.insert(more.begin(), more.end());
+  words["format_a"] = format_a;
+  words["format_b"] = what.format_b;
+  words["swiglu"] = swiglu ? "yes" : "no";
+  return words;
+}
+
 inline std::vector<ScaledCase> all_scaled_cases() {
   std::vector<ScaledCase> all;
   for (const char* b : {"s4", "mxfp4", "nvfp4"})

@@ -10,8 +10,7 @@
 //     --records  a JSON line for each case is appended to it, and cases that it has are only printed,
 //                unless they failed
 //     --set      a parameter of the problem of all kernels of scaled_gemm, such as sums=plain, but none that
-//     the case
-//                or the benchmark sets; not with --records, which know a case by its name
+//                the case or the benchmark sets; not with --records, which know a case by its name
 //     CASE       dense:A:B:M[:NxK], swiglu:A:B:M[:NxK],
 //                masked:A:B:EXPERTS:TOKENSxTOP:NxK[:swiglu], or contiguous: with the same;
 //                A and B are formats of scaled_gemm. Without cases: those of all_scaled_cases().
@@ -30,7 +29,7 @@
 #include "ptxloom/record.hpp"
 #include "ptxloom/templates.hpp"
 #include "sampled_reference.hpp"
-#include "scaled_gemm_cases.hpp"
+#include "scaled_gemm_options.hpp"
 #include "task_bench.hpp"
 #include "vendor_loop.hpp"
 
@@ -41,78 +40,6 @@ namespace {
 
 constexpr std::size_t kTurns = 9;
 constexpr std::uint64_t kDrawn = (std::uint64_t{1} << 22) + 37;  // elements, which larger tensors repeat
-
-struct Options {
-  double seconds = 500, budget = 0;
-  std::string records;
-  Settings more;
-  std::vector<ScaledCase> cases;
-};
-
-Settings sizes_of(const ScaledCase& what) {
-  const std::uint64_t m = what.groups == "contiguous" ? what.first_row(what.experts()) : what.capacity(0);
-  return {{"m", std::to_string(m)},
-          {"n", std::to_string(what.n)},
-          {"k", std::to_string(what.k)},
-          {"d", "bf16"},
-          {"batch", std::to_string(what.experts())},
-          {"groups", what.groups}};
-}
-
-Settings scaled_problem(const ScaledCase& what, const std::string& format_a, bool swiglu,
-                        const Settings& more) {
-  Settings words = sizes_of(what);
-  words.insert(more.begin(), more.end());
-  words["format_a"] = format_a;
-  words["format_b"] = what.format_b;
-  words["swiglu"] = swiglu ? "yes" : "no";
-  return words;
-}
-
-void add_parameter(Settings& more, const std::string& word) {
-  const std::size_t end = word.find('=');
-  if (end == 0 || end == std::string::npos)
-    throw Error(ErrorKind::usage, "bad-usage", fmt::format("--set {} is not NAME=VALUE", word));
-  more[word.substr(0, end)] = word.substr(end + 1);
-}
-
-/// Refuses parameters that a case or the benchmark determines.
-void check_parameters(const Options& options) {
-  const Settings of_case = scaled_problem(options.cases.front(), "", false, {});
-  for (const auto& [name, value] : options.more)
-    if (of_case.contains(name))
-      throw Error(ErrorKind::usage, "bad-usage",
-                  fmt::format("--set {}={} cannot be used: the benchmark sets {} itself", name, value, name));
-}
-
-Options read_options(const std::vector<std::string>& words) {
-  Options options;
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    if (!words[i].starts_with("--")) {
-      options.cases.push_back(scaled_case(words[i]));
-      continue;
-    }
-    if (i + 1 == words.size())
-      throw Error(ErrorKind::usage, "bad-usage", fmt::format("{} needs a value", words[i]));
-    const std::string& value = words[i + 1];
-    if (words[i] == "--seconds")
-      options.seconds = std::stod(value);
-    else if (words[i] == "--budget")
-      options.budget = std::stod(value);
-    else if (words[i] == "--records")
-      options.records = value;
-    else if (words[i] == "--set")
-      add_parameter(options.more, value);
-    else
-      throw Error(ErrorKind::usage, "bad-usage", fmt::format("there is no option {}", words[i]));
-    ++i;
-  }
-  if (!options.more.empty() && !options.records.empty())
-    throw Error(ErrorKind::usage, "bad-usage", "--set and --records exclude each other");
-  if (options.cases.empty()) options.cases = all_scaled_cases();
-  check_parameters(options);
-  return options;
-}
 
 /// The vector of groups: as many rows as each expert has, or the expert of each 128 rows.
 HostTensor groups_of(const ScaledCase& what, const TensorPlan& plan) {
@@ -291,7 +218,7 @@ class Vendor {
   std::optional<VendorLoop> loop_;
 };
 
-void measure(const Context& ctx, const ScaledCase& what, const Options& options, nlohmann::json& line) {
+void measure(const Context& ctx, const ScaledCase& what, const ScaledOptions& options, nlohmann::json& line) {
   const double budget = options.budget;
   const auto scaled = [&](const Settings& words) {
     return std::make_unique<Ours>(ctx, Templates().find("scaled_gemm"), words,
@@ -342,7 +269,7 @@ std::string row_of(const nlohmann::json& line) {
   return row + "\n";
 }
 
-nlohmann::json line_of(const Context& ctx, const ScaledCase& what, const Options& options) {
+nlohmann::json line_of(const Context& ctx, const ScaledCase& what, const ScaledOptions& options) {
   nlohmann::json line = {{"problem", what.text},
                          {"operations", what.operations()},
                          {"device", ctx.device().name},
@@ -369,7 +296,7 @@ std::map<std::string, nlohmann::json> known_lines(const std::string& file) {
   return known;
 }
 
-void run(const Options& options) {
+void run(const ScaledOptions& options) {
   std::map<std::string, nlohmann::json> known;
   if (!options.records.empty()) known = known_lines(options.records);
   const Context ctx({.device = "gpu"});

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <string>
 
-#include "tune/session.hpp"
+#include "tune/worker/session.hpp"
 
 // A search's measurer in this process: starting a worker would take as long as a short search does. A kernel
 // that faults ends the search, and the process is of no more use. Each candidate is first looked at; only one

@@ -12,7 +12,7 @@
 #include "ptxloom/runner.hpp"
 #include "ptxloom/tuner.hpp"
 #include "session_measurer.hpp"
-#include "tune/bench.hpp"
+#include "tune/worker/bench.hpp"
 
 // A template's problem with its data on the GPU: kernels of chosen configurations, verified and searched for.
 namespace ptxloom::bench {

@@ -11,7 +11,7 @@
 #include "bench.hpp"
 #include "ptxloom/launch.hpp"
 #include "ptxloom/plan.hpp"
-#include "tune/vendor_product.hpp"
+#include "tune/worker/vendor_product.hpp"
 
 // Products of several sizes by one cuBLASLt call each, all in one graph: what a kernel for groups is held
 // against. The graph leaves out what the host would spend on the calls.

@@ -125,6 +125,10 @@ TEST_CASE("sass takes the text of nvdisasm, and says what is wrong with it") {
   CHECK_THAT(old.err, ContainsSubstring("nvdisasm 11.8 cannot read this cubin: nvdisasm fatal   : Unknown "
                                         "architecture [nvdisasm-failed]"));
   CHECK_THAT(old.out, ContainsSubstring("text by ptxloom"));
+  const ToolResult other = with(fake_nvdisasm(tools, "", 0));  // some other program
+  CHECK(other.code == 0);
+  CHECK_THAT(other.err, ContainsSubstring("it printed no section [nvdisasm-failed]"));
+  CHECK_THAT(other.out, ContainsSubstring("text by ptxloom"));
   const ToolResult none = with("/nowhere/nvdisasm");
   CHECK(none.code == 0);
   CHECK_THAT(none.err, ContainsSubstring("[no-nvdisasm]") && ContainsSubstring("pip install"));
@@ -141,7 +145,7 @@ TEST_CASE("sass refuses what is neither PTX nor a cubin, with exit code 2") {
     return result.err;
   };
   CHECK_THAT(refusal("some words"), ContainsSubstring("[no-target]"));
-  CHECK_THAT(refusal(""), ContainsSubstring("[no-target]"));
+  CHECK_THAT(refusal(""), ContainsSubstring("is empty [no-target]"));
   CHECK_THAT(refusal("\x7f"
                      "ELF and no more"),
              ContainsSubstring("it is truncated [bad-cubin]"));

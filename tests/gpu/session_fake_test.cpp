@@ -7,7 +7,7 @@
 #include "launch/fake_cubin.hpp"
 #include "support/errors.hpp"
 #include "support/fake_driver.hpp"
-#include "tune/session.hpp"
+#include "tune/worker/session.hpp"
 
 namespace ptxloom::test::session_fake_test {
 namespace {

@@ -7,7 +7,7 @@
 #include "ptxloom/gemm.hpp"
 #include "support/fake_driver.hpp"
 #include "support/temporary_folder.hpp"
-#include "tune/session.hpp"
+#include "tune/worker/session.hpp"
 
 using namespace ptxloom;
 

@@ -38,15 +38,6 @@ Row row_named(const std::string& opcode) {
   return {};
 }
 
-KernelSignature signature(const std::string& name) {
-  KernelSignature made{.name = name, .parameters = {}};
-  for (const char* parameter : {"in", "out", "slots", "times"})
-    made.append({.name = parameter, .type = u64, .pointer = true});
-  made.append({.name = "rounds", .type = u32});
-  made.append({.name = "zero", .type = u32});
-  return made;
-}
-
 /// Runs a kernel for one round, and returns the cycles that its first warp stored.
 std::uint64_t run_kernel(const Row& row, const KernelShape& shape, int warps) {
   const std::string text = module_head(row, executor().target()) + kernel_text(row, shape, "k").text;
@@ -62,10 +53,10 @@ std::uint64_t run_kernel(const Row& row, const KernelShape& shape, int warps) {
   REQUIRE(contents.size() == slots.size());
   std::ranges::copy(contents, slots.begin());
   const Arguments arguments(
-      signature("k"), {Argument::pointer(memory.map(in.data(), in.size(), "in")),
-                       Argument::pointer(memory.map(out.data(), out.size(), "out")), Argument::pointer(at),
-                       Argument::pointer(memory.map(times.data(), times.size(), "times")),
-                       Argument(std::uint32_t{1}), Argument(std::uint32_t{0})});
+      signature_of("k"), {Argument::pointer(memory.map(in.data(), in.size(), "in")),
+                          Argument::pointer(memory.map(out.data(), out.size(), "out")), Argument::pointer(at),
+                          Argument::pointer(memory.map(times.data(), times.size(), "times")),
+                          Argument(std::uint32_t{1}), Argument(std::uint32_t{0})});
   program.run(memory, {.grid = {static_cast<std::uint32_t>(frame.cluster), 1, 1},
                        .block = {static_cast<std::uint32_t>(warps * kLanes), 1, 1},
                        .parameters = arguments.bytes(),
@@ -75,35 +66,67 @@ std::uint64_t run_kernel(const Row& row, const KernelShape& shape, int warps) {
   return clocks[1] - clocks[0];
 }
 
-/// Runs a probe's kernel for a round, without the judge: what probes copy and add nobody has written. How
-/// many warps stored their times.
-int run_probe(const Probe& probe) {
+exec::Program program_of(const Probe& probe, const char* kernel) {
   const ParseResult read = parse(probe_text(probe, executor().target()), executor());
   if (!read.ok()) throw Error(ErrorKind::illegal_ptx, read.diagnostics);
+  return {read.module, kernel};
+}
+
+struct ProbeRun {
+  int stored = 0;  ///< warps that stored their times
+  std::vector<std::byte> memory;
+};
+
+/// Runs a probe's kernel for a round, without the judge: what probes copy and add nobody has written.
+ProbeRun run_probe(const Probe& probe) {
   const auto blocks = static_cast<std::uint32_t>(probe.number("blocks", probe.number("cluster", 1)));
   const auto threads =
       static_cast<std::uint32_t>(probe.number("warps", 1)) * static_cast<unsigned>(probe.lanes);
   exec::Memory memory;
-  std::vector<std::byte> in(1 << 12), out(1 << 12), slots(1 << 20), times(8192 * kTimeBytes);
+  ProbeRun made{.memory = std::vector<std::byte>(kProbeMemory)};
+  std::vector<std::byte> in(1 << 12), out(1 << 12), times(8192 * kTimeBytes);
   const auto mapped = [&](std::vector<std::byte>& bytes, const char* name) {
-    return Argument::pointer(memory.map(bytes.data(), bytes.size(), name));
+    return memory.map(bytes.data(), bytes.size(), name);
   };
+  const std::uint64_t slots = mapped(made.memory, "slots");
+  if (const std::optional<TensorMap> map = probe.map(slots)) {
+    map->check();
+    std::ranges::copy(encode_for_executor(*map).bytes, in.begin());
+  }
   const Arguments arguments(
-      signature("few"), {mapped(in, "in"), mapped(out, "out"), mapped(slots, "slots"), mapped(times, "times"),
-                         Argument(std::uint32_t{1}), Argument(std::uint32_t{0})});
-  exec::Program(read.module, "few")
+      signature_of("few"),
+      {Argument::pointer(mapped(in, "in")), Argument::pointer(mapped(out, "out")), Argument::pointer(slots),
+       Argument::pointer(mapped(times, "times")), Argument(std::uint32_t{1}), Argument(std::uint32_t{0})});
+  program_of(probe, "few")
       .run(memory, {.grid = {blocks, 1, 1},
                     .block = {threads, 1, 1},
                     .parameters = arguments.bytes(),
                     .jobs = 1,
                     .judge = false});
-  int stored = 0;
   for (std::size_t at = 0; at < times.size(); at += kTimeBytes) {
     std::uint64_t clocks[2];
     std::memcpy(clocks, times.data() + at, sizeof clocks);
-    stored += clocks[1] > clocks[0] ? 1 : 0;
+    made.stored += clocks[1] > clocks[0] ? 1 : 0;
   }
-  return stored;
+  return made;
+}
+
+/// Runs a kernel of a probe of launches, and returns how many instructions its warps executed.
+std::uint64_t run_launch(const Probe& probe, const char* kernel, std::uint32_t rounds) {
+  exec::Memory memory;
+  exec::Stats stats;
+  const Argument none = Argument::pointer(0);
+  const Arguments arguments(signature_of(kernel),
+                            {none, none, none, none, Argument(rounds), Argument(std::uint32_t{0})});
+  program_of(probe, kernel)
+      .run(memory,
+           {.grid = {static_cast<std::uint32_t>(probe.number("blocks", 1)), 1, 1},
+            .block = {kLanes, 1, 1},
+            .parameters = arguments.bytes()},
+           &stats);
+  std::uint64_t executed = 0;
+  for (const auto& [opcode, times] : stats.executed) executed += times;
+  return executed;
 }
 
 }  // namespace
@@ -208,13 +231,38 @@ TEST_CASE("probes are swept over their parameters") {
 TEST_CASE("probes run in the executor, and each warp stores its times") {
   int ran = 0;
   for (const Probe& probe : probes("")) {
-    if (probe.parameters.contains("stride")) continue;  // they need a ring of addresses
+    if (probe.parameters.contains("stride") || probe.launches()) continue;  // a ring of addresses, no times
     INFO(probe.label());
     const std::uint64_t blocks = probe.number("blocks", probe.number("cluster", 1));
-    CHECK(static_cast<std::uint64_t>(run_probe(probe)) == blocks * probe.number("warps", 1));
+    CHECK(static_cast<std::uint64_t>(run_probe(probe).stored) == blocks * probe.number("warps", 1));
     ++ran;
   }
   CHECK(ran > 60);
+}
+
+TEST_CASE("the probes of TMA move boxes of the tensor that their map describes") {
+  int ran = 0;
+  for (const Probe& probe : probes("cp.async.bulk.tensor")) {
+    INFO(probe.label());
+    const std::optional<TensorMap> map = probe.map(0);
+    REQUIRE(map);
+    CHECK(map->box[0] * map->box[1] == probe.number("bytes", probe.number("all", 0) / 4));
+    CHECK(probe.number("blocks", 1) * map->box[1] <= map->dims[1]);
+    CHECK(map->dims[0] * map->dims[1] == kProbeMemory);
+    ++ran;
+  }
+  CHECK(ran == 18);
+}
+
+TEST_CASE("the probes of launches have a kernel that ends at once, and one that lasts") {
+  const std::vector<Probe> all = probes("launch");
+  CHECK(all.size() == 10);
+  for (const Probe& probe : all) {
+    INFO(probe.label());
+    const std::uint64_t blocks = probe.number("blocks", 1);
+    CHECK(run_launch(probe, "step", 0) == blocks * (probe.dependent ? 3 : 1));
+    CHECK(run_launch(probe, "hold", 4000) > 2 * run_launch(probe, "hold", 1000));
+  }
 }
 
 TEST_CASE("a record is passed over for the same chip, driver and revision only") {
@@ -224,7 +272,7 @@ TEST_CASE("a record is passed over for the same chip, driver and revision only")
   const Measured measured{.form = "fma",
                           .opcode = "fma.rn.f32",
                           .data = "plain",
-                          .latencies = {{.from = "A", .cycles = 4}},
+                          .latencies = {{.from = "A", .cycles = 4}, {.from = "step", .nanoseconds = 1500}},
                           .throughputs = {{.warps = 32, .per_cycle = 3.9, .spread = 0.02}}};
   {
     RecordFile records(file, origin);
@@ -239,6 +287,7 @@ TEST_CASE("a record is passed over for the same chip, driver and revision only")
   // A spread of 0 is a figure, too.
   const std::string line = again.line(measured, "r");
   CHECK_THAT(line, ContainsSubstring(R"("cycles":4.0,"spread":0.0)") &&
+                       ContainsSubstring(R"("nanoseconds":1500.0,"spread":0.0)") &&
                        ContainsSubstring(R"("per_cycle":3.9,"spread":0.02)"));
   CHECK(!again.has("fma.rn.f32", "fma", "plain", "s"));
   CHECK(!again.has("fma.rn.f32", "fma", "zero", "r"));

@@ -23,8 +23,8 @@
 #include "support/faulty_candidates.hpp"
 #include "support/folders.hpp"
 #include "support/temporary_folder.hpp"
-#include "tune/process.hpp"
-#include "tune/wire.hpp"
+#include "tune/worker/process.hpp"
+#include "tune/worker/wire.hpp"
 
 namespace ptxloom::test::worker_test {
 namespace {

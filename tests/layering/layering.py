@@ -10,6 +10,7 @@ use ("may use" is transitive). The rules:
   - src/X includes internal headers ("Y/name.hpp") and public headers of X and of layers X may use, no others;
   - each header in include/ptxloom/ is owned by one layer, and a public header includes public headers only, by the
     same edges; templates/ and include/ptxloom/templates/ stand above all layers but cli;
+  - ptxloom.hpp reaches all public headers;
   - in src/exec the folders of the machine include none of a family of instructions (CORE);
   - templates/ and samples/ include public headers, their own, and generated text only;
   - every source file has its SPDX line.
@@ -27,6 +28,7 @@ NEED_SPDX = CODE | {".cmake", ".css", ".html", ".js", ".py", ".sh"}
 # The folders of a layer that know nothing of its others. In exec: the machine, its memory, its judge and its observers.
 # memory/ also has the families whose instructions only access memory, in files that no header declares.
 CORE = {"exec": {"machine", "memory", "judge", "watch"}}
+UMBRELLA = "ptxloom.hpp"  # the header that includes all others
 ROOTS = ("src", "include", "templates", "samples", "tests", "cmake")
 
 
@@ -104,14 +106,24 @@ class Checker:
             owner = self.owner.get(header)
             if owner is None and not template:
                 self.report(path, 1, "this public header belongs to no layer: add it to a PUBLIC list in src/")
-            umbrella = header == "ptxloom.hpp"
-            allowed = None if template or umbrella or owner is None else self.layers[owner][1]
+            allowed = None if template or header == UMBRELLA or owner is None else self.layers[owner][1]
             for line, quoted, target in self.includes(path):
                 first, _, rest = target.partition("/")
                 if first == "ptxloom":
                     self.public_include(path, line, rest, allowed, owner or header)
                 elif quoted or first in self.layers or target in ("cuda.h", "nvrtc.h", "nvJitLink.h"):
                     self.report(path, line, f"a public header may include ptxloom/ and standard headers, not {target}")
+
+    def check_umbrella(self):
+        base = self.root / "include/ptxloom"
+        reached, ahead = set(), [UMBRELLA]
+        while ahead:
+            header = ahead.pop()
+            if header not in reached and (base / header).is_file():
+                reached.add(header)
+                ahead += [target.removeprefix("ptxloom/") for _, _, target in self.includes(base / header)]
+        for header in sorted(set(self.owner) - reached):
+            self.report(base / UMBRELLA, 1, f"{UMBRELLA} leaves out ptxloom/{header}")
 
     def check_outside(self, folder):
         for path in self.files(folder):
@@ -140,6 +152,7 @@ class Checker:
             if folder not in self.layers and self.files(f"src/{folder}"):
                 self.problems.append(f"src/{folder}: no layer of that name; add it to CMakeLists.txt")
         self.check_public()
+        self.check_umbrella()
         for folder in ("templates", "samples"):
             self.check_outside(folder)
         self.check_spdx()

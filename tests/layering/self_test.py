@@ -43,6 +43,7 @@ BAD = [
     ("include/ptxloom/orphan.hpp", "", "belongs to no layer"),
     ("include/ptxloom/error.hpp", '#include "ptxloom/ir.hpp"', "base may not use ir"),
     ("include/ptxloom/ptx.hpp", '#include "ir/detail.hpp"', "a public header may include"),
+    ("include/ptxloom/ptxloom.hpp", '#include "ptxloom/templates/gemm.hpp"', "leaves out ptxloom/ptx.hpp"),
     ("include/ptxloom/ptx.hpp", "#include <cuda.h>", "a public header may include"),
     ("templates/gemm/kernel.cpp", '#include "ir/detail.hpp"', "templates/ may include"),
     ("templates/gemm/kernel.cpp", '#include "../../src/ir/detail.hpp"', "templates/ may include"),

@@ -9,12 +9,15 @@
 #include <random>
 
 #include "scaled_gemm/weight_case.hpp"
+#include "support/truncated_sum.hpp"
 
 namespace ptxloom::scaled_gemm_test::plain_sums {
 namespace {
 
 using Catch::Matchers::ContainsSubstring;
+using test::Range;
 using test::shape;
+using test::truncated_sum;
 using test::with;
 
 Settings plain(const char* a, const char* b) {
@@ -41,39 +44,6 @@ std::size_t computed_elements(const RunResult& result) {
     else
       rows += value >= 0 && value < double(size("batch")) ? 128U : 0U;
   return rows * size("n");
-}
-
-/// The value without bits below `unit`.
-double cut(double value, double unit) { return std::trunc(value / unit) * unit; }
-/// The last bit that the tensor cores keep of a sum whose largest term or partial sum this is.
-double last_bit(double largest) { return std::ldexp(1, std::ilogb(largest) - 13); }
-
-/// A range of k.
-struct Range {
-  std::size_t begin, end;
-  bool has(std::size_t k) const { return k >= begin && k < end; }
-};
-
-/// An element of D as the tensor cores of sm_90 sum it up in `parts` of k: of each 32 products and of the
-/// accumulator they keep 13 bits below the largest.
-double truncated_sum(const std::vector<double>& a, const std::vector<double>& b, std::size_t parts,
-                     Range left_out) {
-  double all = 0;
-  const std::size_t k = a.size(), length = k / parts;
-  for (std::size_t part = 0; part < parts; ++part) {
-    double sum = 0;
-    for (std::size_t begin = part * length; begin < (part + 1) * length; begin += 32) {
-      if (left_out.has(begin)) continue;
-      double largest = std::abs(sum);
-      for (std::size_t i = begin; i < begin + 32; ++i) largest = std::max(largest, std::abs(a[i] * b[i]));
-      if (largest == 0) continue;
-      sum = cut(sum, last_bit(largest));
-      for (std::size_t i = begin; i < begin + 32; ++i) sum += cut(a[i] * b[i], last_bit(largest));
-      if (sum != 0) sum = cut(sum, last_bit(sum));
-    }
-    all += sum;
-  }
-  return all;
 }
 
 /// Such a D of a problem with rows of A as given.

@@ -12,6 +12,7 @@
 #include "ptxloom/runner.hpp"
 #include "scaled_gemm/running.hpp"
 #include "support/executor_of.hpp"
+#include "support/misaligned.hpp"
 #include "support/narrow.hpp"
 #include "support/settings.hpp"
 
@@ -75,6 +76,22 @@ TEST_CASE("shuffle_weights: groups and types of scales") {
   for (const char* group : {"16", "64", "1024", "row"})
     for (const char* scale : {"bf16", "f32"})
       run(with(sizes("67", "600", "u4"), {{"group", group}, {"scale", scale}}), {}, {}, "sm_75");
+}
+
+TEST_CASE("shuffle_weights: what it takes by default, scaled_gemm reads by default") {
+  for (const auto& [format, activations] : {std::pair{"s4", "bf16"},
+                                            {"u4", "f16"},
+                                            {"s8", "f16"},
+                                            {"e4m3", "bf16"},
+                                            {"s4", "e4m3"},
+                                            {"u4", "s8"}}) {
+    const Settings shuffled = shuffle_weights().problem(sizes("64", "256", format, activations));
+    const Settings product = scaled_gemm().problem(
+        {{"m", "16"}, {"n", "64"}, {"k", "256"}, {"format_a", activations}, {"format_b", format}});
+    INFO(format << " beside " << activations);
+    CHECK(shuffled.at("scale") == product.at("scale_b"));
+    CHECK(shuffled.at("group") == product.at("group"));
+  }
 }
 
 TEST_CASE("shuffle_weights: elements lie where the documentation says") {
@@ -145,9 +162,26 @@ TEST_CASE("shuffle_weights: what cannot be served is refused") {
   CHECK_THAT(refused(sizes("64", "64", "s8", "e4m3")), ContainsSubstring("bf16 and f16"));
   CHECK_THAT(refused(sizes("64", "64", "s4", "e5m2")), ContainsSubstring("activations"));
   CHECK_THAT(refused(with(sizes("64", "64", "mxfp4"), {{"group", "64"}})), ContainsSubstring("leave it out"));
-  CHECK_THAT(refused(with(sizes("64", "64", "s4"), {{"scale", "ue8m0"}})), ContainsSubstring("bf16, f16"));
+  CHECK_THAT(refused(with(sizes("64", "64", "s4"), {{"scale", "ue8m0"}})), ContainsSubstring("bf16 or f32"));
+  // No kernel of scaled_gemm reads these.
+  const auto with_scale = [&](const char* activations, const char* scale) {
+    return refused(with(sizes("64", "64", "s4", activations), {{"scale", scale}}));
+  };
+  for (const char* activations : {"bf16", "e4m3", "s8"}) {
+    CHECK_THAT(with_scale(activations, "f16"), ContainsSubstring("bf16 or f32"));
+    CHECK(with_scale(activations, "bf16") == "it was accepted");
+  }
+  CHECK_THAT(with_scale("f16", "bf16"), ContainsSubstring("f16 or f32"));
+  for (const char* activations : {"e4m3", "s8"})
+    CHECK_THAT(refused(with(sizes("64", "64", "s4", activations), {{"group", "16"}})),
+               ContainsSubstring("32 elements"));
   CHECK_THAT(refused(with(sizes("64", "63", "s4"), {{"pitch", "63"}})), ContainsSubstring("pitch"));
   CHECK_THAT(refused(with(sizes("1000000000", "1000000", "s4"), {})), ContainsSubstring("2^30"));
+}
+
+TEST_CASE("shuffle_weights: misaligned tensors are refused before anything is launched") {
+  test::check_misaligned("shuffle_weights", "sm_80", with(sizes("64", "128", "u4"), {{"scale", "f32"}}),
+                         {"x", "zero"});
 }
 
 }  // namespace ptxloom::shuffle_weights_test

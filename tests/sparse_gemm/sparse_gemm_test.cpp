@@ -12,6 +12,7 @@
 #include "ptxloom/runner.hpp"
 #include "ptxloom/templates.hpp"
 #include "support/executor_of.hpp"
+#include "support/misaligned.hpp"
 #include "support/narrow.hpp"
 #include "support/settings.hpp"
 
@@ -235,6 +236,13 @@ TEST_CASE("sparse_gemm: what cannot be served is refused") {
   CHECK_THAT(refused(base, "sm_80", {{"tile_k", "32"}}), ContainsSubstring("tiles of metadata"));
   CHECK_THAT(refused(base, "sm_80", {{"strategy", "wgmma"}}), ContainsSubstring("sm_90a"));
   CHECK_THAT(refused(base, "sm_90a", {{"tile_k", "64"}}), ContainsSubstring("a multiple of 128"));
+}
+
+TEST_CASE("sparse_gemm: misaligned tensors are refused before anything is launched") {
+  for (const char* d : {"bf16", "f32"})
+    for (const char* target : {"sm_90a", "sm_80"})
+      test::check_misaligned("sparse_gemm", target,
+                             with(shape(40, 64, 128), {{"d", d}, {"bias", "f32"}, {"c", "f16"}}));
 }
 
 }  // namespace ptxloom::sparse_gemm_test

@@ -120,6 +120,27 @@ TEST_CASE("thread blocks of an SM are limited by the registers of a partition") 
   CHECK(chip.resident_blocks(64, 0) == 32);
 }
 
+TEST_CASE("shared memory limits thread blocks, too, and the system takes some for each") {
+  const TargetInfo& chip = Target("sm_90a").info();
+  CHECK(chip.shared_reserved() == 1024);
+  CHECK(Target("sm_75").info().shared_reserved() == 0);
+  CHECK(chip.resident_blocks(128, 32, 0) == chip.resident_blocks(128, 32));
+  CHECK(chip.resident_blocks(128, 32, 232448) == 1);
+  CHECK(chip.resident_blocks(128, 32, 232449) == 0);
+  CHECK(chip.resident_blocks(128, 32, 115712) == 2);
+  CHECK(chip.resident_blocks(128, 32, 115713) == 1);
+  CHECK(chip.resident_blocks(128, 255, 1) == 2);  // registers are fewer
+  for (const TargetInfo& info : targets())
+    for (int bytes = 1; bytes <= info.shared_per_block; bytes += 997) {
+      const int blocks = info.resident_blocks(64, 16, bytes);
+      INFO(info.name << ", " << bytes << " bytes: " << blocks);
+      CHECK(blocks >= 1);
+      CHECK(blocks * (bytes + info.shared_reserved()) <= info.shared_per_sm);
+      CHECK((blocks == info.resident_blocks(64, 16) ||
+             (blocks + 1) * (bytes + info.shared_reserved()) > info.shared_per_sm));
+    }
+}
+
 TEST_CASE("registers of a thread are what as many thread blocks leave it") {
   const TargetInfo& chip = Target("sm_90a").info();
   CHECK(chip.registers_with(1, 128) == 255);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tune/feeder.hpp"
+#include "tune/search/feeder.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 #include <set>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The time of kernels that stream elements, computed by hand for a chip of round figures.
-#include "tune/streaming_model.hpp"
+#include "tune/model/streaming_model.hpp"
 
 #include <catch2/catch_approx.hpp>
 #include <catch2/catch_test_macros.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tune/surrogate.hpp"
+#include "tune/search/surrogate.hpp"
 
 #include <catch2/catch_approx.hpp>
 #include <catch2/catch_get_random_seed.hpp>

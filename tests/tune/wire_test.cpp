@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What crosses to a worker process arrives as it was: each field has a value of its own, so that none is
 // lost, doubled or exchanged for another.
-#include "tune/wire.hpp"
+#include "tune/worker/wire.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 #include <cstring>
@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "support/errors.hpp"
-#include "tune/plan_json.hpp"
+#include "tune/worker/plan_json.hpp"
 
 namespace ptxloom::tune::wire_test {
 namespace {

@@ -22,7 +22,7 @@
 ///
 /// A tile that is not contiguous along k is transposed by wgmma, which only 16-bit types can. Thread blocks
 /// of a cluster may share a tile: each loads some rows of all boxes for all of them. A tile begins at a
-/// multiple of 1024 bytes.
+/// multiple of TmaTile::kAlignment bytes.
 namespace [[gnu::visibility("default")]] ptxloom {
 namespace kit {
 
@@ -49,6 +49,8 @@ int dividing_row(int bytes);
 /// A tile of a matrix operand, divided into boxes.
 class TmaTile {
  public:
+  static constexpr int kAlignment = 1024;  ///< bytes; where a tile begins: the pattern of the widest swizzle
+
   /// `extent` rows of A (columns of B) by `depth` elements of k, of which a warpgroup reads `part` rows
   /// (columns). The matrix must take TMA loads (takes_tma_loads() in packing.hpp). `sharing` thread blocks
   /// load it together. Throws Error(usage, "bad-tile") unless `sharing` divides the rows of a box.
@@ -96,9 +98,9 @@ class TmaTileLoads {
   TmaTileLoads(KernelBuilder& k, int sharing);
 
   /// Loads a tile to the shared address `to` (u32), and signals the mbarrier at `barrier`: bytes() in each
-  /// thread block. `map`: generic address (u64) of its tensor map. `to` is a multiple of 1024, `barrier`
-  /// (u32) one of 8, both in shared memory. `policy`: see BulkOptions. Called by one thread of each thread
-  /// block.
+  /// thread block. `map`: generic address (u64) of its tensor map. `to` is a multiple of kAlignment,
+  /// `barrier` (u32) one of 8, both in shared memory. `policy`: see BulkOptions. Called by one thread of each
+  /// thread block.
   void load(const TmaTile& tile, Reg map, const TmaTileOrigin& origin, Reg to, Reg barrier,
             std::optional<Reg> policy = {});
 

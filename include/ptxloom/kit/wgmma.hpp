@@ -23,6 +23,8 @@
 namespace [[gnu::visibility("default")]] ptxloom {
 namespace kit {
 
+inline constexpr int kWarpgroupThreads = 128;  ///< threads of a warpgroup
+
 /// An operand in shared memory.
 class WgmmaOperand {
  public:

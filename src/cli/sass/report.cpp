@@ -6,6 +6,7 @@
 
 #include "base/file.hpp"
 #include "cli/command.hpp"
+#include "cli/common/ptx_target.hpp"
 #include "cli/common/say.hpp"
 #include "cli/common/settings.hpp"
 #include "cli/report/page.hpp"
@@ -13,7 +14,6 @@
 #include "cli/sass/launch_model.hpp"
 #include "cli/sass/model_flags.hpp"
 #include "cli/sass/ncu_stalls.hpp"
-#include "jit/ptx_header.hpp"
 #include "ptxloom/build_words.hpp"
 #include "ptxloom/context.hpp"
 #include "ptxloom/ptx.hpp"
@@ -84,12 +84,8 @@ Subject of_file(const Tool& tool, const ReportFlags& options) {
     subject.cubin = std::move(content);
     return subject;
   }
-  std::string target = options.target;
-  if (target.empty()) target = jit::directive_argument(content, ".target").value_or("");
-  if (target.empty())
-    throw Error(ErrorKind::usage, "no-target",
-                fmt::format("{} is no cubin, and has no .target as PTX has", options.kernel),
-                "give a template, a cubin or a PTX file");
+  const std::string target =
+      target_of_ptx(content, options.kernel, options.target, "give a template, a cubin or a PTX file");
   subject.work.launches = launches_in(content);
   subject.target = tool.specs()->target(target).name();
   subject.ptx = std::move(content);

@@ -3,10 +3,10 @@
 
 #include "base/file.hpp"
 #include "cli/command.hpp"
+#include "cli/common/ptx_target.hpp"
 #include "cli/common/say.hpp"
 #include "cli/sass/launch_model.hpp"
 #include "cli/sass/model_flags.hpp"
-#include "jit/ptx_header.hpp"
 #include "ptxloom/jit.hpp"
 #include "sass/lint.hpp"
 #include "sass/listing.hpp"
@@ -26,13 +26,8 @@ struct SassFlags {
 
 /// The cubin of a PTX file, with line tables.
 std::string link_file(const Tool& tool, const SassFlags& options, std::string_view ptx) {
-  std::string name = options.target;
-  if (name.empty()) name = jit::directive_argument(ptx, ".target").value_or("");
-  if (name.empty())
-    throw Error(ErrorKind::usage, "no-target",
-                fmt::format("{} is no cubin, and has no .target as PTX has", options.file.string()),
-                "give a cubin, or a PTX file");
-  const Target target = tool.specs()->target(name);
+  const Target target = tool.specs()->target(
+      target_of_ptx(ptx, options.file.string(), options.target, "give a cubin, or a PTX file"));
   const Linker linker(Libraries(), Cache::from_environment(tool.log()));
   const LinkResult result = linker.link(ptx, {.target = std::string(target.name()), .line_info = true});
   return {reinterpret_cast<const char*>(result.cubin.data()), result.cubin.size()};

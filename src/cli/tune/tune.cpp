@@ -17,7 +17,7 @@
 #include "cli/tune/tune_output.hpp"
 #include "ptxloom/runner.hpp"
 #include "ptxloom/tuner.hpp"
-#include "tune/model.hpp"
+#include "tune/model/model.hpp"
 
 namespace ptxloom::cli {
 namespace {

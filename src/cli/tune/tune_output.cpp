@@ -10,7 +10,7 @@
 #include "cli/common/table.hpp"
 #include "cli/common/tool_words.hpp"
 #include "cli/report/page.hpp"
-#include "tune/model.hpp"
+#include "tune/model/model.hpp"
 
 namespace ptxloom::cli {
 namespace {

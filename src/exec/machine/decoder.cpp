@@ -38,13 +38,11 @@ Decoder::Decoder(const ir::Module& module, Code& code)
       symbols_(module, code) {
   code.shared_limit = static_cast<std::uint32_t>(target_.shared_per_block);
   code.cluster_limit = static_cast<std::uint32_t>(target_.cluster_blocks);
-  const auto per_sm = static_cast<std::uint64_t>(target_.shared_per_sm);
-  const auto per_block = static_cast<std::uint64_t>(target_.shared_per_block);
   code.sms = static_cast<std::uint64_t>(target_.sms);
   code.sm = {.threads = static_cast<std::uint64_t>(target_.threads_per_sm),
              .blocks = static_cast<std::uint64_t>(target_.blocks_per_sm),
-             .shared = per_sm,
-             .shared_reserved = std::min<std::uint64_t>(per_sm - per_block, 1024),
+             .shared = static_cast<std::uint64_t>(target_.shared_per_sm),
+             .shared_reserved = static_cast<std::uint64_t>(target_.shared_reserved()),
              .registers = static_cast<std::uint64_t>(target_.registers_per_sm)};
 }
 

@@ -5,6 +5,7 @@
 
 #include "gemm/choice/correction.hpp"
 #include "gemm/choice/demand.hpp"
+#include "gemm/config/rules.hpp"
 
 namespace ptxloom::gemm_kernel {
 namespace {
@@ -13,15 +14,14 @@ constexpr double kNear = 1.5;            // of the least predicted time: what ma
 constexpr std::size_t kMostNear = 1000;  // are corrected
 
 /// Orders those that may be the fastest anew, by corrected times. `ranked` is in the order of predicted ones.
-void correct(const Correction& correction, const Target& target, const tune::CostModel& model,
-             const Problem& problem, const Problem& transpose, std::span<RankedConfig> ranked) {
+void correct(const Correction& correction, const tune::CostModel& model, const Problem& problem,
+             const Problem& transpose, std::span<RankedConfig> ranked) {
   std::size_t near = 0;
   while (near < std::min(ranked.size(), kMostNear) && ranked[near].us <= kNear * ranked.front().us) ++near;
   for (RankedConfig& one : ranked.first(near)) {
     const Problem& seen = one.config.swap ? transpose : problem;
-    const tune::Demand demand = demand_of(target, seen, one.config, model.sms());
-    one.us *=
-        correction.factor({seen, one.config, demand, model.resident_blocks(demand), model.sms(), one.us});
+    one.us *= correction.factor(
+        {seen, one.config, one.demand, model.resident_blocks(one.demand), model.sms(), one.us});
   }
   std::ranges::stable_sort(ranked.first(near), {}, &RankedConfig::us);
 }
@@ -42,14 +42,15 @@ std::vector<RankedConfig> ranked_configs(const ParameterSpace& space, const Spec
     const Config base = base_config(specs, target, problem, given, shape);
     if (which == Shapes::first && ranks(base.strategy)) continue;
     for (Config& c : base.strategy->choose(space, target, problem, given, base)) {
-      const double us = model.us(demand_of(target, c.swap ? transpose : problem, c, model.sms()));
-      ranked.push_back({us, std::move(c)});
+      tune::Demand demand = demand_of(target, c.swap ? transpose : problem, c, model.sms());
+      const double us = model.us(demand);
+      ranked.push_back({us, std::move(c), std::move(demand)});
     }
   }
   std::ranges::stable_sort(ranked, {}, &RankedConfig::us);
   const Correction* const correction = Correction::measured(target);
   if (correction != nullptr && correction->knows(unit_of(problem)))
-    correct(*correction, target, model, problem, transpose, ranked);
+    correct(*correction, model, problem, transpose, ranked);
   return ranked;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "gemm/config/config.hpp"
+#include "ptxloom/tuning_space.hpp"
 
 // The choice without measurements of the problem: what each strategy offers, ranked by the cost model and, on
 // a chip where it has been measured, by what the model misses there.
@@ -10,6 +11,7 @@ namespace ptxloom::gemm_kernel {
 struct RankedConfig {
   double us;  ///< by the cost model; of those in front it is corrected (correction.hpp), of others not
   Config config;
+  tune::Demand demand;
 };
 
 /// Which of the shapes are ranked: all, or for each strategy the first one that has a configuration.

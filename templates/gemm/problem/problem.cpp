@@ -208,9 +208,9 @@ Settings complete_problem(const ParameterSpace& space, const Settings& given) {
 
 Problem::Problem(const ParameterSpace& space, const Settings& given) {
   const Settings settings = complete_problem(space, given);
-  m = static_cast<std::uint32_t>(number_of(settings, "m"));
-  n = static_cast<std::uint32_t>(number_of(settings, "n"));
-  k = static_cast<std::uint32_t>(number_of(settings, "k"));
+  m = size_of(settings, "m");
+  n = size_of(settings, "n");
+  k = size_of(settings, "k");
   const auto or_else = [&](const std::string& name, std::uint64_t otherwise) {
     return settings.contains(name) ? number_of(settings, name) : otherwise;
   };

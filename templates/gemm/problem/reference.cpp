@@ -12,6 +12,7 @@
 #include "gemm/launch/batch.hpp"
 #include "ptxloom/kit/activation.hpp"
 #include "ptxloom/numeric.hpp"
+#include "ptxloom/truncation.hpp"
 
 namespace ptxloom::gemm_kernel {
 namespace {
@@ -163,13 +164,15 @@ Grid grid(Type type) {
   return {.smallest = 1, .largest = 127};  // s8
 }
 
-// The number of products that the tensor cores add at once, at least.
-double step_of(const Problem& p) { return is_fp8(p.a.type) ? 32 : 8; }
+// The precision that the tensor cores keep of an accumulation, relative to its largest term or partial sum.
+double kept_of(const Problem& p) { return is_fp8(p.a.type) ? kKeptOfFp8 : grid(p.arithmetic).relative; }
 
-// The precision that the tensor cores keep of an accumulation, relative to its largest term or partial sum:
-// 13 bits for fp8, on sm_89 and with wgmma on sm_90a.
-// sm_90a, 13 bits of fp8.
-double kept_of(const Problem& p) { return is_fp8(p.a.type) ? 0x1p-13 : grid(p.arithmetic).relative; }
+// Units of it that an accumulation may lose, beyond what the signs of its products have in common.
+double units_of(const Problem& p, std::uint64_t products) {
+  constexpr double kStep = 8;  // products that an instruction adds at once, at least
+  if (is_fp8(p.a.type)) return truncation_units(products);
+  return 4 * (std::ceil(static_cast<double>(products) / kStep) + 4);
+}
 
 struct Dot {
   double sum = 0;
@@ -200,9 +203,9 @@ Dot dot(const Problem& p, Values& a, Values& b, const Scales& scales, std::uint6
     // products are multiples of what is kept at that magnitude, nothing is dropped.
     const double reach = std::max(high - low, term);
     const bool exact = reach * kept <= unit;
-    const double steps = std::ceil(double(end - begin) / step_of(p)) + 4;
     if (!exact)
-      result.rounded += (4 * steps + std::abs(lean)) * (std::max(high, -low) * std::abs(scale) + 1e-30);
+      result.rounded +=
+          (units_of(p, end - begin) + std::abs(lean)) * (std::max(high, -low) * std::abs(scale) + 1e-30);
     // Each stage, at least 8 of k, is added to the f32 sum: 16 times half an ulp.
     if (p.terms.by_block()) result.scaled += 8 * (before + reach * std::abs(scale));
   }

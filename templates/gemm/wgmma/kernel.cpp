@@ -13,6 +13,7 @@
 #include "gemm/wgmma/mainloop/inline_load.hpp"
 #include "gemm/wgmma/mainloop/mainloop.hpp"
 #include "gemm/wgmma/tma_store.hpp"
+#include "ptxloom/kit/warp_roles.hpp"
 
 namespace ptxloom::gemm_kernel::wgmma {
 namespace {
@@ -35,8 +36,8 @@ class Generator {
     start(pipeline, tiles);
     std::optional<kit::Packing> packing = pack();
     if (c_.wgmma.producer_warp())
-      k_.if_(
-          k_.eq(warp_, c_.warps()), [&] { load(tiles, pipeline, packing); },
+      kit::divide_roles(
+          k_, warp_, c_.warps(), [&] { load(tiles, pipeline, packing); },
           [&] { multiply(tiles, pipeline, nullptr); });
     else
       load_between(tiles, pipeline, packing);
@@ -113,10 +114,8 @@ class Generator {
     k_.section("this thread's position");
     thread_ = k_.special("tid.x");
     lane_ = k_.and_(thread_, 31);
-    // Read from lane 0, so that the linker knows it is uniform across the warp.
-    warp_ = k_.reg(u32);
-    k_.emit("shfl.sync.idx.b32", warp_, k_.shr(thread_, 5), 0, 31, -1);
-    shared_ = k_.address_of(k_.dynamic_shared("tiles", 1024));
+    warp_ = kit::uniform_warp(k_, thread_);
+    shared_ = k_.address_of(k_.dynamic_shared("tiles", kit::TmaTile::kAlignment));
   }
 
   std::optional<Reg> division() {
@@ -140,14 +139,9 @@ class Generator {
   }
 
   void load(kit::TileScheduler& tiles, kit::Pipeline& pipeline, std::optional<kit::Packing>& packing) {
-    k_.section("the producer warp: load");
-    const Reg elected = k_.reg(pred);
-    k_.emit("elect.sync", Arg::sink(), elected, -1);
-    k_.if_(elected, [&] {
-      if (packing) packing->await();
-      StageLoads loads = stage_loads(pipeline);
-      emit_loads(k_, c_, tiles, loads);
-    });
+    if (packing) packing->await();
+    StageLoads loads = stage_loads(pipeline);
+    emit_loads(k_, c_, tiles, loads);
   }
 
   StageLoads stage_loads(kit::Pipeline& pipeline) {

@@ -10,11 +10,10 @@
 namespace ptxloom::gemm_kernel::wgmma {
 namespace {
 
-constexpr int kSwizzlePattern = 1024;  // bytes; alignment of tiles
-constexpr int kReservedShared = 1024;  // per thread block, on top of what it requests
-constexpr int kOtherRegisters = 40;    // addresses and temporaries of the epilogue
-constexpr int kOfTerms = 24;           // if the epilogue does more than store
-constexpr int kOfLoads = 16;           // for a consumer thread that also issues loads
+constexpr int kTileAlignment = kit::TmaTile::kAlignment;
+constexpr int kOtherRegisters = 40;  // addresses and temporaries of the epilogue
+constexpr int kOfTerms = 24;         // if the epilogue does more than store
+constexpr int kOfLoads = 16;         // for a consumer thread that also issues loads
 constexpr int kMostResident = 4;
 constexpr double kLargeBytes = 8 << 20;  // of an operand
 constexpr double kTimesLarger = 8;
@@ -29,7 +28,7 @@ bool passes(const Problem& p, const Matrix& operand, const Matrix& other, std::u
          bytes >= kTimesLarger * bytes_of(p, other) && extent <= kFewTiles * static_cast<std::uint32_t>(tile);
 }
 
-int aligned(int bytes) { return (bytes + kSwizzlePattern - 1) / kSwizzlePattern * kSwizzlePattern; }
+int aligned(int bytes) { return (bytes + kTileAlignment - 1) / kTileAlignment * kTileAlignment; }
 
 kit::TmaBox store_box(const Problem& p, const Config& c) {
   const int row = kit::dividing_row(warpgroup_n(c) / reduction_slices(c) * p.d.type.bytes());
@@ -38,15 +37,15 @@ kit::TmaBox store_box(const Problem& p, const Config& c) {
 
 kit::SharedLayout stage_layout(const kit::TmaTile& a, const kit::TmaTile& b, const ScaleTile& scales) {
   kit::SharedLayout stage;
-  stage.add("a", a.bytes(), kSwizzlePattern).add("b", b.bytes(), kSwizzlePattern);
-  return stage.add("scales", scales.bytes(), kSwizzlePattern);
+  stage.add("a", a.bytes(), kTileAlignment).add("b", b.bytes(), kTileAlignment);
+  return stage.add("scales", scales.bytes(), kTileAlignment);
 }
 
 kit::SharedLayout shared_layout(const Config& c, int stage_bytes, const kit::TmaBox& store) {
   const int buffers = c.staged ? kStoreBuffers * warpgroups(c) : 0;
   kit::SharedLayout shared;
-  shared.add("stages", c.stages * stage_bytes, kSwizzlePattern);
-  shared.add("stores", buffers * aligned(store.bytes()), kSwizzlePattern);
+  shared.add("stages", c.stages * stage_bytes, kTileAlignment);
+  shared.add("stores", buffers * aligned(store.bytes()), kTileAlignment);
   shared.add("barriers", kit::Pipeline::bytes(c.stages));
   if (c.stream_k) shared.add("division", kit::StreamKDivision::kBytes);
   return shared;
@@ -88,12 +87,8 @@ Plan::Plan(const TargetInfo& chip, const Problem& p, const Config& c)
       readers(scales.any() ? c.tile_warps() : tile_warpgroups(c)),
       needed_registers(accumulator_registers(p, c) + other_registers(p, c)) {
   if (c.stream_k) stream.emplace(chip, p, c, pack.workspace_bytes());
-  const auto fits = [&](int blocks) {
-    return blocks * (shared_bytes + kReservedShared) <= chip.shared_per_sm &&
-           chip.registers_with(blocks, c.threads()) >= needed_registers;
-  };
   const int most = c.stream_k ? 1 : kMostResident;  // they wait for each other
-  while (blocks_per_sm < most && fits(blocks_per_sm + 1)) ++blocks_per_sm;
+  blocks_per_sm = std::clamp(chip.resident_blocks(c.threads(), needed_registers, shared_bytes), 1, most);
 }
 
 }  // namespace ptxloom::gemm_kernel::wgmma

@@ -2,12 +2,13 @@
 #pragma once
 
 #include "gemm/config/config.hpp"
+#include "ptxloom/kit/wgmma.hpp"
 
 // How a thread block's tiles are divided among its consumer warpgroups: four warps along m are one.
 namespace ptxloom::gemm_kernel::wgmma {
 
-inline constexpr int kWarpsOfWarpgroup = 4;
-inline constexpr int kWarpgroupThreads = 128;
+using kit::kWarpgroupThreads;
+inline constexpr int kWarpsOfWarpgroup = kWarpgroupThreads / 32;
 
 inline int warpgroups_m(const Config& c) { return c.warps_m / kWarpsOfWarpgroup; }
 inline int tile_warpgroups(const Config& c) { return warpgroups_m(c) * c.warps_n; }  ///< of one tile

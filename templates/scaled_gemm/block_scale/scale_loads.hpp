@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "ptxloom/builder.hpp"
-#include "scaled_gemm/problem.hpp"
+#include "scaled_gemm/problem/problem.hpp"
 
 // The scales of a warp's part of a tile, loaded from global memory into the registers that mma.sync with
 // .block_scale takes them from. A register has the scales of four adjacent groups of a row. An instruction

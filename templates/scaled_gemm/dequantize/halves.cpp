@@ -6,7 +6,7 @@
 
 #include "ptxloom/kit/fragments.hpp"
 #include "ptxloom/kit/narrow.hpp"
-#include "scaled_gemm/wide_dequantiser.hpp"
+#include "scaled_gemm/weights/wide_dequantiser.hpp"
 
 namespace ptxloom::scaled_gemm::dequantize {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "ptxloom/kit/swizzled_tile.hpp"
-#include "scaled_gemm/problem.hpp"
+#include "scaled_gemm/problem/problem.hpp"
 
 // A tile of A or B on its way from elements with scales to bf16, both in shared memory. A chunk is 16
 // elements of a row, which have a scale in common: 16 bytes or, of 4 bits, 8, and 32 of bf16. Each becomes

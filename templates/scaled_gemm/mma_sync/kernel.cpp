@@ -10,7 +10,7 @@
 #include "ptxloom/kit/params.hpp"
 #include "ptxloom/kit/tile_copy.hpp"
 #include "ptxloom/kit/tile_scheduler.hpp"
-#include "scaled_gemm/element_store.hpp"
+#include "scaled_gemm/epilogue/element_store.hpp"
 #include "scaled_gemm/mma_sync/weights.hpp"
 
 namespace ptxloom::scaled_gemm::mma_sync {

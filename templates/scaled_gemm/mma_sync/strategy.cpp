@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "scaled_gemm/mma_sync/kernel.hpp"
-#include "scaled_gemm/weight_groups.hpp"
+#include "scaled_gemm/weights/weight_groups.hpp"
 
 namespace ptxloom::scaled_gemm::mma_sync {
 namespace {

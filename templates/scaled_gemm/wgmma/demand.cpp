@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "scaled_gemm/weight_groups.hpp"
+#include "scaled_gemm/weights/weight_groups.hpp"
 #include "scaled_gemm/wgmma/plan.hpp"
 
 namespace ptxloom::scaled_gemm::wgmma {

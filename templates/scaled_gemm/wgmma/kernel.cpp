@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "ptxloom/kit/warp_roles.hpp"
 #include "scaled_gemm/products.hpp"
 #include "scaled_gemm/wgmma/mainloop.hpp"
 #include "scaled_gemm/wgmma/producer.hpp"
@@ -32,7 +33,9 @@ class Generator {
     if (ByteDequantiser::table_bytes(p_) != 0) table_ = plan_.shared.address(k_, shared_, "table");
     ByteDequantiser::fill_table(k_, p_, table_, thread_);
     start(pipeline, tiles);
-    k_.if_(k_.eq(warp_, c_.warps_n), [&] { load(tiles, pipeline); }, [&] { multiply(tiles, pipeline); });
+    kit::divide_roles(
+        k_, warp_, c_.warps_n, [&] { Producer(k_, p_, c_, plan_, pipeline, in_, shared_).run(tiles); },
+        [&] { multiply(tiles, pipeline); });
     k_.ret();
     return k_.finish();
   }
@@ -50,10 +53,8 @@ class Generator {
   void place() {
     k_.section("this thread's position");
     thread_ = k_.special("tid.x");
-    // Read from lane 0, so that the linker knows it is uniform across the warp.
-    warp_ = k_.reg(u32);
-    k_.emit("shfl.sync.idx.b32", warp_, k_.shr(thread_, 5), 0, 31, -1);
-    shared_ = k_.address_of(k_.dynamic_shared("tiles", 1024));
+    warp_ = kit::uniform_warp(k_, thread_);
+    shared_ = k_.address_of(k_.dynamic_shared("tiles", kit::TmaTile::kAlignment));
   }
 
   void start(kit::Pipeline& pipeline, kit::TileScheduler& tiles) {
@@ -64,13 +65,6 @@ class Generator {
       if (c_.stream_k) tiles.divide();
     });
     c_.share == 1 ? k_.barrier() : k_.cluster_barrier();
-  }
-
-  void load(kit::TileScheduler& tiles, kit::Pipeline& pipeline) {
-    k_.section("the producer warp: load");
-    const Reg elected = k_.reg(pred);
-    k_.emit("elect.sync", Arg::sink(), elected, -1);
-    k_.if_(elected, [&] { Producer(k_, p_, c_, plan_, pipeline, in_, shared_).run(tiles); });
   }
 
   void multiply(kit::TileScheduler& tiles, kit::Pipeline& pipeline) {

@@ -8,16 +8,14 @@
 #include "ptxloom/kit/pipeline.hpp"
 #include "ptxloom/kit/stream_k_division.hpp"
 #include "scaled_gemm/products.hpp"
-#include "scaled_gemm/weight_groups.hpp"
+#include "scaled_gemm/weights/weight_groups.hpp"
 
 namespace ptxloom::scaled_gemm::wgmma {
 namespace {
 
-constexpr int kSwizzlePattern = 1024;  // bytes; alignment of TMA tiles
-constexpr int kBulkUnit = 16;          // bytes
-constexpr int kReservedShared = 1024;  // per thread block, on top of what it requests
-constexpr int kOtherRegisters = 40;    // addresses, scales, temporaries
-constexpr int kBesidePromoted = 30;    // the same, if accumulators are promoted, as linked
+constexpr int kBulkUnit = 16;        // bytes
+constexpr int kOtherRegisters = 40;  // addresses, scales, temporaries
+constexpr int kBesidePromoted = 30;  // the same, if accumulators are promoted, as linked
 constexpr int kManyAccumulators = 128;
 constexpr int kMostResident = 8;
 constexpr int kLeastStagedRows = 32;  // of D; with fewer, threads store their own results
@@ -76,13 +74,14 @@ Plan::Plan(const TargetInfo& chip, const Problem& p, const Config& c)
             .rows = c.tile_m % kStoreRows == 0 ? kStoreRows : kLeastStagedRows},
       reduction(reduction_of(c)),
       registers(registers_of(p, c)) {
-  stage.add("activations", activations.bytes(), kSwizzlePattern);
+  stage.add("activations", activations.bytes(), kit::TmaTile::kAlignment);
   stage.add("weights", row_tiles(c) * weight_bytes, 128).add("scales", row_tiles(c) * scale_bytes, 128);
   stage.add("zeros", row_tiles(c) * zero_bytes, 128);
   stage_bytes = stage.pitch();
   const int reduced = c.split == 1 ? 0 : reduction.shared_bytes(accumulators_of(c));
-  shared.add("stages", std::max(c.stages * stage_bytes, reduced), kSwizzlePattern);
-  shared.add("stores", staged(p, c) ? warpgroups(c) * kStoreBuffers * store.bytes() : 0, kSwizzlePattern);
+  shared.add("stages", std::max(c.stages * stage_bytes, reduced), kit::TmaTile::kAlignment);
+  shared.add("stores", staged(p, c) ? warpgroups(c) * kStoreBuffers * store.bytes() : 0,
+             kit::TmaTile::kAlignment);
   shared.add("table", ByteDequantiser::table_bytes(p), 8);
   shared.add("barriers", kit::Pipeline::bytes(c.stages), 8);
   if (c.stream_k) {
@@ -91,10 +90,7 @@ Plan::Plan(const TargetInfo& chip, const Problem& p, const Config& c)
   }
   shared_bytes = shared.size();
   if (c.stream_k) return;  // thread blocks wait for each other: one on each SM
-  while (blocks_per_sm < kMostResident &&
-         (blocks_per_sm + 1) * (shared_bytes + kReservedShared) <= chip.shared_per_sm &&
-         chip.registers_with(blocks_per_sm + 1, threads(c)) >= registers)
-    ++blocks_per_sm;
+  blocks_per_sm = std::clamp(chip.resident_blocks(threads(c), registers, shared_bytes), 1, kMostResident);
 }
 
 int Plan::bytes_of_stage() const {

@@ -8,6 +8,7 @@
 #include "ptxloom/kit/params.hpp"
 #include "ptxloom/kit/shared_layout.hpp"
 #include "ptxloom/kit/tma_tile.hpp"
+#include "ptxloom/kit/wgmma.hpp"
 #include "scaled_gemm/config.hpp"
 #include "scaled_gemm/wgmma/stream.hpp"
 
@@ -19,7 +20,7 @@
 namespace ptxloom::scaled_gemm::wgmma {
 
 inline constexpr int kRows = 64;  // of an instruction, and of a tile of the weight layout
-inline constexpr int kWarpgroupThreads = 128;
+using kit::kWarpgroupThreads;
 inline constexpr int kStoreRows = 64, kStoreBuffers = 2;  // rows of D in a box, and boxes of each warpgroup
 
 inline int warpgroups(const Config& c) { return c.warps_n / 4; }

@@ -2,7 +2,7 @@
 #include "scaled_gemm/wgmma/producer.hpp"
 
 #include "scaled_gemm/products.hpp"
-#include "scaled_gemm/weight_groups.hpp"
+#include "scaled_gemm/weights/weight_groups.hpp"
 
 namespace ptxloom::scaled_gemm::wgmma {
 

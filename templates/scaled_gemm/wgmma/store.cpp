@@ -5,8 +5,8 @@
 #include <functional>
 #include <map>
 
-#include "scaled_gemm/dequantiser.hpp"
-#include "scaled_gemm/element_store.hpp"
+#include "scaled_gemm/epilogue/element_store.hpp"
+#include "scaled_gemm/weights/dequantiser.hpp"
 
 namespace ptxloom::scaled_gemm::wgmma {
 namespace {

@@ -4,7 +4,7 @@
 #include "ptxloom/kit/accumulators.hpp"
 #include "ptxloom/kit/params.hpp"
 #include "ptxloom/kit/tile_scheduler.hpp"
-#include "scaled_gemm/results.hpp"
+#include "scaled_gemm/epilogue/results.hpp"
 #include "scaled_gemm/wgmma/plan.hpp"
 
 // The results of a warpgroup, stored to D. Its accumulators are of the transpose: a thread has the same

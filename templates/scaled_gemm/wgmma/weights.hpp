@@ -6,7 +6,7 @@
 
 #include "ptxloom/builder.hpp"
 #include "ptxloom/kit/tile_scheduler.hpp"
-#include "scaled_gemm/weight_groups.hpp"
+#include "scaled_gemm/weights/weight_groups.hpp"
 #include "scaled_gemm/wgmma/plan.hpp"
 
 // The weights of a warpgroup on their way from a stage to operand A of wgmma: a thread reads words of the

@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "ptxloom/kit/warp_roles.hpp"
 #include "sparse_gemm/results.hpp"
 #include "sparse_gemm/wgmma/mainloop.hpp"
 
@@ -22,10 +23,8 @@ class Generator {
     k_.min_blocks_per_sm(static_cast<std::uint32_t>(plan_.blocks_per_sm));
     in_ = Plan::params(plan_, p_).declare(k_);
     thread_ = k_.special("tid.x");
-    // Read from lane 0, so that the linker knows it is uniform across the warp.
-    warp_ = k_.reg(u32);
-    k_.emit("shfl.sync.idx.b32", warp_, k_.shr(thread_, 5), 0, 31, -1);
-    shared_ = k_.address_of(k_.dynamic_shared("tiles", 1024));
+    warp_ = kit::uniform_warp(k_, thread_);
+    shared_ = k_.address_of(k_.dynamic_shared("tiles", kit::TmaTile::kAlignment));
     kit::Pipeline pipeline(k_, c_.stages, plan_.shared.address(k_, shared_, "barriers"), 1,
                            kit::StageReads::wgmma);
     kit::TileScheduler tiles(k_,
@@ -39,24 +38,20 @@ class Generator {
       pipeline.initialise(c_.warps_n);
     });
     k_.barrier();
-    k_.if_(k_.eq(warp_, c_.warps_n), [&] { load(tiles, pipeline); }, [&] { multiply(tiles, pipeline); });
+    kit::divide_roles(
+        k_, warp_, c_.warps_n, [&] { load(tiles, pipeline); }, [&] { multiply(tiles, pipeline); });
     k_.ret();
     return k_.finish();
   }
 
  private:
   void load(kit::TileScheduler& tiles, kit::Pipeline& pipeline) {
-    k_.section("the producer warp: load");
-    const Reg elected = k_.reg(pred);
-    k_.emit("elect.sync", Arg::sink(), elected, -1);
-    k_.if_(elected, [&] {
-      kit::TmaTileLoads loads(k_, 1);
-      const kit::Pipeline::Cursor cursor = pipeline.producer();
-      tiles.for_each([&](const kit::TilePortion& portion) {
-        k_.for_(portion.depth.begin, portion.depth.end, c_.tile_k, [&](Reg depth) {
-          k_.pragma("\"nounroll\"");
-          fill(portion.tile, depth, pipeline, cursor, loads);
-        });
+    kit::TmaTileLoads loads(k_, 1);
+    const kit::Pipeline::Cursor cursor = pipeline.producer();
+    tiles.for_each([&](const kit::TilePortion& portion) {
+      k_.for_(portion.depth.begin, portion.depth.end, c_.tile_k, [&](Reg depth) {
+        k_.pragma("\"nounroll\"");
+        fill(portion.tile, depth, pipeline, cursor, loads);
       });
     });
   }

@@ -11,8 +11,6 @@
 namespace ptxloom::sparse_gemm::wgmma {
 namespace {
 
-constexpr int kSwizzlePattern = 1024;  // bytes; alignment of TMA tiles
-constexpr int kReservedShared = 1024;  // per thread block, on top of what it requests
 constexpr int kOtherRegisters = 50;
 constexpr int kMostResident = 4;
 constexpr std::uint32_t kAlignment = 16;  // bytes
@@ -37,16 +35,13 @@ Plan::Plan(const TargetInfo& chip, const Problem& p, const Config& c)
     : values(p.values(), c.tile_n, c.tile_n, c.tile_k / 2),
       activations(p.a(), c.tile_m, c.tile_m, c.tile_k),
       registers(kOtherRegisters + row_tiles(c) * (c.tile_m / 2 + (chunks(p, c) + 2) * chunk_units(p) + 2)) {
-  stage.add("values", values.bytes(), kSwizzlePattern);
-  stage.add("activations", activations.bytes(), kSwizzlePattern);
+  stage.add("values", values.bytes(), kit::TmaTile::kAlignment);
+  stage.add("activations", activations.bytes(), kit::TmaTile::kAlignment);
   stage_bytes = stage.pitch();
-  shared.add("stages", c.stages * stage_bytes, kSwizzlePattern);
+  shared.add("stages", c.stages * stage_bytes, kit::TmaTile::kAlignment);
   shared.add("barriers", kit::Pipeline::bytes(c.stages), 8);
   shared_bytes = shared.size();
-  while (blocks_per_sm < kMostResident &&
-         (blocks_per_sm + 1) * (shared_bytes + kReservedShared) <= chip.shared_per_sm &&
-         chip.registers_with(blocks_per_sm + 1, threads(c)) >= registers)
-    ++blocks_per_sm;
+  blocks_per_sm = std::clamp(chip.resident_blocks(threads(c), registers, shared_bytes), 1, kMostResident);
 }
 
 kit::Params Plan::params(const Plan& plan, const Problem& p) {

@@ -6,6 +6,7 @@
 #include "ptxloom/kit/params.hpp"
 #include "ptxloom/kit/shared_layout.hpp"
 #include "ptxloom/kit/tma_tile.hpp"
+#include "ptxloom/kit/wgmma.hpp"
 #include "sparse_gemm/config.hpp"
 
 // How strategy wgmma divides the work and the shared memory of a thread block. The transpose is computed:
@@ -15,7 +16,7 @@
 namespace ptxloom::sparse_gemm::wgmma {
 
 inline constexpr int kRows = 64;  // of an instruction
-inline constexpr int kWarpgroupThreads = 128;
+using kit::kWarpgroupThreads;
 
 inline int warpgroups(const Config& c) { return c.warps_n / 4; }
 inline int threads(const Config& c) { return kWarpgroupThreads * warpgroups(c) + 32; }

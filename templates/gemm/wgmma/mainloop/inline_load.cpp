@@ -20,8 +20,7 @@ InlineLoads::InlineLoads(KernelBuilder& k, const Config& config, kit::TileSchedu
       number_(k.mov(u32, numbers_.first)),
       at_(k.mov(u32, 0)),
       tile_{.row = k.reg(u32), .column = k.reg(u32), .rows = {}} {
-  const Reg elected = k.reg(pred);
-  k.emit("elect.sync", Arg::sink(), elected, -1);
+  const Reg elected = k.elect(-1);
   k.emit("setp.eq.and.u32", chosen_, warp, 0, elected);
 }
 

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/common/ptx_target.hpp"
+
+#include <fmt/format.h>
+
+#include "jit/ptx_header.hpp"
+#include "ptxloom/error.hpp"
+
+namespace ptxloom::cli {
+
+std::string target_of_ptx(std::string_view content, const std::string& file, const std::string& given,
+                          const char* hint) {
+  if (!given.empty()) return given;
+  if (auto named = jit::directive_argument(content, ".target")) return *std::move(named);
+  throw Error(ErrorKind::usage, "no-target",
+              content.empty() ? fmt::format("{} is empty", file)
+                              : fmt::format("{} is no cubin, and has no .target as PTX has", file),
+              hint);
+}
+
+}  // namespace ptxloom::cli
