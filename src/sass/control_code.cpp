@@ -30,7 +30,8 @@ char digit_or_dash(std::optional<unsigned> number) { return number ? static_cast
 
 std::vector<Word> words_of(std::span<const std::byte> code) {
   std::vector<Word> words(code.size() / kInstructionBytes);
-  std::ranges::copy(code.first(words.size() * sizeof(Word)), std::as_writable_bytes(std::span(words)).begin());
+  std::ranges::copy(code.first(words.size() * sizeof(Word)),
+                    std::as_writable_bytes(std::span(words)).begin());
   return words;
 }
 
