@@ -2,7 +2,6 @@
 #include "sass/cubin_info.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <optional>
 
 namespace ptxloom::sass {
@@ -50,9 +49,13 @@ std::vector<Found> attributes_in(std::span<const std::byte> bytes) {
   return found;
 }
 
-int as_int(std::uint32_t value) {
-  return static_cast<int>(std::min<std::uint32_t>(value, std::numeric_limits<int>::max()));
-}
+/// More than any number here can be in a cubin that is whole: bytes of a thread's local memory are below it.
+/// Whoever reckons with what a damaged one says gets no overflow.
+constexpr std::uint32_t kMost = 1 << 20;
+/// In one dimension of a thread block or a cluster.
+constexpr std::uint32_t kMostThreads = 1 << 10;
+
+int at_most(std::uint32_t value, std::uint32_t most) { return static_cast<int>(std::min(value, most)); }
 
 void read_parameter(ByteReader reader, bool wide, CubinFunction& function) {
   reader.next<std::uint32_t>();  // index, always 0
@@ -63,12 +66,13 @@ void read_parameter(ByteReader reader, bool wide, CubinFunction& function) {
   if (function.parameters.size() <= ordinal) function.parameters.resize(ordinal + 1);
   // The first kind has alignment and address space below the size, the second, for large parameters, above
   // it.
-  function.parameters[ordinal] = {.offset = offset, .size = as_int(wide ? rest & 0xFFFFU : rest >> 18U)};
+  function.parameters[ordinal] = {.offset = offset,
+                                  .size = static_cast<int>(wide ? rest & 0xFFFFU : rest >> 18U)};
 }
 
 std::array<int, 3> read_extent(ByteReader reader) {
   std::array<int, 3> extent{};
-  for (int& count : extent) count = as_int(reader.next<std::uint32_t>());
+  for (int& count : extent) count = at_most(reader.next<std::uint32_t>(), kMostThreads);
   return extent;
 }
 
@@ -138,7 +142,7 @@ void read_attributes(const ElfView& file, const std::vector<ElfSymbol>& symbols,
     // The functions that a kernel calls have symbols in its section, and numbers of their own.
     const auto function = std::ranges::find(functions, symbols[symbol].name, &CubinFunction::name);
     if (function == functions.end()) continue;
-    if (int* const number = number_of(found.attribute, *function)) *number = as_int(value);
+    if (int* const number = number_of(found.attribute, *function)) *number = at_most(value, kMost);
   }
 }
 

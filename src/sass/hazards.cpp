@@ -255,6 +255,7 @@ std::optional<Drain> drain_of(const InstructionText& text) {
   if (remain.starts_with("0x")) remain.remove_prefix(2);
   Drain drain;
   std::from_chars(board.data(), board.data() + board.size(), drain.scoreboard);
+  if (drain.scoreboard >= kScoreboards) return std::nullopt;  // three bits of the code, of damaged code too
   std::from_chars(remain.data(), remain.data() + remain.size(), drain.remain, 16);
   for (std::size_t i = 2; i < text.operands.size(); ++i)
     for (const char c : text.operands[i])

@@ -67,7 +67,8 @@ struct Watch {
   int longer = 0;
 };
 
-/// "DEPBAR.LE SB0, 0x1, {4,3}": the scoreboard, how many may remain, and others that must be empty.
+/// "DEPBAR.LE SB0, 0x1, {4,3}": the scoreboard, how many may remain, and others that must be empty. Nothing
+/// if there is no such scoreboard.
 struct Drain {
   unsigned scoreboard = 0, remain = 0;
   unsigned others = 0;  ///< a bit for each

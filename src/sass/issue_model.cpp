@@ -115,8 +115,8 @@ class Modeller {
     add_shares(made);
   }
 
-  /// No time is below a bound. The simulated one may be, by a percent: it is the difference of two runs, and
-  /// the shorter one may waste more cycles until all warps are under way. 0 stays 0.
+  /// No time is below a bound. The simulated one may be, by some percent: it is the difference of two runs,
+  /// and the shorter one may waste more cycles until all warps are under way. 0 stays 0.
   static double at_least(const LoopModel& made, double cycles) {
     return cycles > 0 ? std::max(cycles, made.bounds.front().cycles) : 0;
   }

@@ -50,7 +50,7 @@ std::optional<int> number_after(std::string_view word, std::string_view prefix) 
   word.remove_prefix(prefix.size());
   int value = 0;
   const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
-  if (error != std::errc{} || end != word.data() + word.size()) return std::nullopt;
+  if (error != std::errc{} || end != word.data() + word.size() || value < 0) return std::nullopt;
   return value;
 }
 
@@ -113,7 +113,8 @@ class OperandReader {
         count = 2;
       }
       in_descriptor = false;
-      for (int i = 0; i < count; ++i)
+      // No further than the registers of its file, as damaged code may ask.
+      for (int i = 0; i < count && file_of(static_cast<RegisterId>(*id + i)) == file_of(*id); ++i)
         to.push_back({static_cast<RegisterId>(*id + i), letter, static_cast<std::uint8_t>(i)});
     }
   }
