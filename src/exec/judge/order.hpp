@@ -210,8 +210,8 @@ class Order {
   std::vector<Past> known_;               // by party: what all its lanes know
   std::vector<LaneGroups<Past>> groups_;  // by warp: what some of its lanes know
   std::vector<LaneGroups<Found>> found_;  // by warp: what relaxed accesses of its lanes found, until a fence
-  std::vector<LaneGroups<Released>> released_;  // by warp
-  std::vector<LaneGroups<ScOrder>> sc_;         // by warp
+  std::vector<LaneGroups<Released>> released_;  // by warp: what fences of its lanes cover
+  std::vector<LaneGroups<ScOrder>> sc_;         // by warp: the fence.sc before the next one of its lanes
   bool any_sc_ = false;                         // there was a fence.sc
   bool fences_ = false;                         // there was a fence: relaxed accesses may publish something
   std::vector<News> exited_;                    // by thread block
