@@ -100,6 +100,7 @@ void load_to(const TensorCopy& copy, std::uint64_t destination, std::uint64_t ba
   }
   Transfer transfer(actor);
   transfer.set_fill(fill_of(copy.map));
+  transfer.set_map(copy.judged_map);
   if (copy.map.type == tf32) transfer.set_change(round_to_tf32);
   for (std::size_t row = 0; row < copy.rows.size(); ++row) add_load_row(transfer, copy, to, row);
   issue(std::move(transfer), counter, copy.counted_bytes());
@@ -166,6 +167,7 @@ void run_store(Warp& warp, const Operation& op, Mask mask) {
     const SharedPlace from = shared_place(copy, copy.address(copy.plan.shared_address), Access::read);
     const std::uint32_t unit = copy.map.unit().global_bytes;
     Transfer transfer(copy.actor, reduction_of(copy));
+    transfer.set_map(copy.judged_map);
     for (std::size_t row = 0; row < copy.rows.size(); ++row) {
       const Inside in = inside(copy, copy.rows[row]);
       if (in.first == in.last) continue;

@@ -13,7 +13,7 @@
 namespace ptxloom::exec {
 namespace {
 
-TensorMap read_map(const Actor& actor, const TensorPlan& plan) {
+TensorMap read_map(const Actor& actor, const TensorPlan& plan, const std::byte*& place) {
   const Reach reach{.space = StateSpace::generic, .bytes = 128, .alignment = 64};
   const std::uint64_t address = address_of(*actor.warp, actor.op->slot(plan.map), actor.lane);
   const std::byte* bytes = resolve(*actor.warp, *actor.op, actor.lane, address, reach);
@@ -22,8 +22,10 @@ TensorMap read_map(const Actor& actor, const TensorPlan& plan) {
     fault(actor, "tensor-map", "there is no tensor map at " + describe_address(address),
           "pass the map that Context::encode or encode_for_executor made, at a multiple of 64 bytes");
   }
-  if (Judge* judge = actor.warp->judge(); judge != nullptr && space_of(address) == StateSpace::global)
-    judge->tensor_maps().use(actor, bytes, plan.barrier >= 0);
+  if (Judge* judge = actor.warp->judge(); judge != nullptr && space_of(address) == StateSpace::global) {
+    judge->tensor_maps().use(actor, bytes);
+    place = bytes;
+  }
   try {
     map->check();
   } catch (const Error& error) {
@@ -87,8 +89,8 @@ std::int64_t operand_value(const Actor& actor, std::size_t operand, std::size_t 
 }
 
 TensorCopy copy_of(const Actor& actor, const TensorPlan& plan) {
-  TensorCopy copy{
-      .actor = actor, .plan = plan, .map = read_map(actor, plan), .box = {.mode = plan.mode}, .rows = {}};
+  TensorCopy copy{.actor = actor, .plan = plan, .map = {}, .box = {.mode = plan.mode}, .rows = {}};
+  copy.map = read_map(actor, plan, copy.judged_map);
   check_use(copy);
   for (std::size_t i = 0; i < plan.coordinate_count; ++i)
     copy.box.coordinates[i] = static_cast<std::int32_t>(operand_value(actor, plan.coordinates, i));

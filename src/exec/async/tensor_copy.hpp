@@ -38,6 +38,7 @@ struct TensorCopy {
   TensorMap map;
   TensorBox box;
   std::vector<TensorPoint> rows;
+  const std::byte* judged_map = nullptr;  ///< where the map is, if the kernel may change it and is judged
 
   std::uint64_t address(std::size_t operand) const {
     return address_of(*actor.warp, actor.op->slot(operand), actor.lane);

@@ -32,6 +32,8 @@ class Transfer {
   void add_value(std::byte* to, const void* value, std::uint32_t bytes);
   /// The pattern for pieces without a source; zeros by default. Its bytes repeat.
   void set_fill(const std::array<std::byte, 8>& pattern) { fill_ = pattern; }
+  /// It uses this tensor map until it has read its source; null: nothing is to be found about it.
+  void set_map(const std::byte* map) { map_ = map; }
   /// Applied to the bytes that each piece reads from its source.
   void set_change(void (*change)(std::span<std::byte>)) { change_ = change; }
   /// Poisons the destination, unless it is reduced into, because others may reduce into it too. `counted`: an
@@ -53,6 +55,7 @@ class Transfer {
   const Reduction* reduction_;
   std::vector<Piece> pieces_;
   std::array<std::byte, 8> fill_{};
+  const std::byte* map_ = nullptr;
   void (*change_)(std::span<std::byte>) = nullptr;
   std::vector<std::byte> data_;  // of all pieces, once read
   Time begun_ = 0;               // judge/order.hpp

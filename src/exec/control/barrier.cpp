@@ -116,7 +116,8 @@ const Operation* Barriers::opener(const Barrier& barrier) {
 void Barriers::open(Barrier& barrier) {
   const Barrier opened = std::exchange(barrier, {.waiting = {}, .last = opener(barrier)});
   Judge* const judge = block_->cluster().judge();
-  if (judge != nullptr) opened.count == 0 ? judge->open_with_exited(&barrier) : judge->open(&barrier);
+  if (judge != nullptr)
+    opened.count == 0 ? judge->open_with_exited(&barrier, block_->rank()) : judge->open(&barrier);
   for (const Waiter& waiter : opened.waiting) {
     if (judge != nullptr) judge->pass(*waiter.warp, waiter.lanes, &barrier);
     deliver_votes(waiter, opened);

@@ -126,7 +126,7 @@ void decode_reduce(Decoder& decoder) {
 void decode_warp_sync(Decoder& decoder) {
   decoder.emit([](Warp& warp, const Operation& op, Mask mask) {
     for_member_groups(warp, op, mask, op.slots[0], [&](Mask lanes, Mask wanted) {
-      if ((wanted & ~lanes) != 0) report_detour(warp, op, lanes, wanted & ~lanes);
+      if ((wanted & ~lanes) != 0) warp.state<Detours>().look(op, lanes, wanted & ~lanes);
       warp.meet(lanes, wanted);
     });
   });

@@ -59,7 +59,7 @@ struct ShufflePlan {
 void run_shuffle(Warp& warp, const Operation& op, Mask mask) {
   const auto& plan = op.plan_as<ShufflePlan>();
   const std::size_t a = plan.predicate ? 2 : 1;
-  if (plan.members) mask = for_whole_groups(warp, op, mask, op.slots[a + 3], [](Mask) {}, false);
+  if (plan.members) mask = for_whole_groups(warp, op, mask, op.slots[a + 3], [](Mask) {});
   const auto in = [&](std::size_t slot) { return Lanes<std::uint32_t>(warp.registers(), op.slots[slot]); };
   std::array<std::uint32_t, kLanes> result;
   std::array<int, kLanes> sources{};

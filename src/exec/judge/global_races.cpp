@@ -16,7 +16,8 @@ constexpr const char* kNotReadOnly =
     "use ld.global without .nc, and not ldu, for memory that the kernel writes";
 constexpr const char* kOrder =
     "order the two: a barrier within a thread block; between thread blocks a release (st.release.gpu, or "
-    "fence.acq_rel.gpu before a relaxed access) of a flag, and an acquire of it before the other access";
+    "fence.acq_rel.gpu of the same thread before a relaxed access) of a flag, and an acquire of it before "
+    "the other access";
 
 // Lanes of one instruction may write the same value to one place; Judge::lost reports different ones.
 bool together(const GlobalTouch& now, const GlobalTouch& before) {
@@ -258,9 +259,14 @@ Time GlobalRaces::copy_reads(const Actor& actor, const std::byte* memory, std::u
   return now.time;
 }
 
-void GlobalRaces::copy_uses(const Actor& actor, const std::byte* map, std::uint32_t bytes) {
+void GlobalRaces::copy_uses(const Actor& actor, const std::byte* map, std::uint32_t bytes, bool counted) {
   GlobalTouch now = touch_of(actor, AccessKind::read_of_copy(true));
-  now.party = order_->copies();
+  if (counted) now.party = order_->copies();
+  log_->for_groups(map, bytes, [&](const Group& group, std::uint32_t) { note_read(now, group); });
+}
+
+void GlobalRaces::copy_has_used(const Actor& actor, const std::byte* map, std::uint32_t bytes) {
+  const GlobalTouch now = touch_of(actor, AccessKind::proxy());
   log_->for_groups(map, bytes, [&](const Group& group, std::uint32_t) { note_read(now, group); });
 }
 
@@ -288,9 +294,10 @@ void GlobalRaces::small_copy_lands(const Actor& actor, Time issued) {
 
 bool GlobalRaces::is_in_flight(const GlobalTouch& read) const {
   if (!read.kind.is_read_of_copy() || joining_ || read.cluster != cluster_->index()) return false;
-  if (read.party != order_->copies())
-    return read.time > landed_[read.party * std::size_t{kLanes} + read.lane];
-  return std::ranges::any_of(in_flight_, [&](const GlobalTouch& each) { return is_same(each, read); });
+  if (!read.kind.by_proxy) return read.time > landed_[read.party * std::size_t{kLanes} + read.lane];
+  GlobalTouch of_copy = read;
+  of_copy.party = order_->copies();
+  return std::ranges::any_of(in_flight_, [&](const GlobalTouch& each) { return is_same(each, of_copy); });
 }
 
 void GlobalRaces::check_forgotten(const Here& here) {

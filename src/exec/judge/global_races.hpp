@@ -43,8 +43,11 @@ class GlobalRaces {
   void access(const Actor& actor, const std::byte* memory, const Reach& reach);
   /// A copy that reads it is issued; returns when, to be passed to the functions below once it has read.
   Time copy_reads(const Actor& actor, const std::byte* memory, std::uint32_t bytes, bool by_proxy);
-  /// A bulk copy that is about to begin uses its tensor map until it has read all of its source.
-  void copy_uses(const Actor& actor, const std::byte* map, std::uint32_t bytes);
+  /// A bulk copy that begins uses its tensor map until it has read all of its source. `counted`: by an
+  /// mbarrier.
+  void copy_uses(const Actor& actor, const std::byte* map, std::uint32_t bytes, bool counted);
+  /// It has read its source: its thread has waited for that.
+  void copy_has_used(const Actor& actor, const std::byte* map, std::uint32_t bytes);
   /// A copy through the async proxy, of one part of memory or more.
   void bulk_begins(const Actor& actor);
   void bulk_has_read(const Actor& actor, Time issued);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -11,7 +10,6 @@
 #include <vector>
 
 #include "exec/judge/horizon.hpp"
-#include "exec/judge/scope.hpp"
 
 // What the clusters of a grid know of each other, through strong accesses to words of global memory. A word
 // keeps all that was published at it since a thread that had not published stored to it. Used by one host
@@ -49,7 +47,8 @@ class GridOrder {
   /// What was published at a word.
   struct Word {
     Shared known = {};
-    std::array<Shared, kScopes> found = {};             ///< by relaxed accesses of who published, as in Order
+    Shared sc = {};                             ///< what fence.sc cover (fences.hpp): before the write
+    Shared sc_happened = {}, sc_observed = {};  ///< who comes after the write learns this, too
     std::set<std::pair<std::uint64_t, Party>> by = {};  ///< who published: cluster and party
     std::uint64_t version = 0;                          ///< each has its own
   };
@@ -58,7 +57,9 @@ class GridOrder {
     at.by.emplace(cluster, party);
     at.version = ++last_version_;
     join(at.known, more.known);
-    for (std::size_t i = 0; i < kScopes; ++i) join(at.found[i], more.found[i]);
+    join(at.sc, more.sc);
+    join(at.sc_happened, more.sc_happened);
+    join(at.sc_observed, more.sc_observed);
   }
   /// A store ends what others published.
   void store(const void* word, std::uint64_t cluster, Party party) {

@@ -108,6 +108,7 @@ class Judge {
   }
   void open(const void* place) { order().open(place); }
   void open_with_exited(const void* place) { order().open_with_exited(place); }
+  void open_with_exited(const void* place, std::uint32_t block) { order().open_with_exited(place, block); }
   void pass(const Warp& warp, Mask lanes, const void* place, Passing passing = {}) {
     order().pass(who(warp, lanes), place, passing);
   }

@@ -18,12 +18,11 @@ void Order::reset(std::size_t blocks, std::size_t warps, GridOrder* grid, std::u
   known_.assign(all + 1, {.parties = std::vector<Knowledge>(all + 1)});
   groups_.assign(all, {});
   found_.assign(all, {});
-  passed_on_.assign(all, {});
-  found_released_.assign(all, {});
-  any_found_ = false;
+  released_.assign(all, {});
+  sc_.assign(all, {});
+  any_sc_ = false;
   fences_ = false;
-  exited_ = {};
-  found_exited_ = {};
+  exited_.assign(blocks, {});
   lanes_synced_.assign(all, 0);
   converged_.assign(all, 0);
   met_all_.assign(all, false);
@@ -48,24 +47,26 @@ void Order::change_known(const Who& who, F f) {
   if (who.party < groups_.size()) groups_[who.party].change(who.lanes, f);
 }
 
-void Order::publish(const Who& who, Past& at) {
+void Order::publish(const Who& who, News& at) {
   const Horizon mine = own(who);
-  for_known(who, [&](const Past& past) { at.join(past); });
-  at.parties[who.party].seen.join(mine);
+  for_known(who, [&](const Past& past) { at.past.join(past); });
+  at.past.parties[who.party].seen.join(mine);
+  if (any_sc_) at.sc.join(sc_of(who));
 }
 
-// A fence of several lanes releases what each of them did, and not what its neighbours did.
-void Order::publish_released(const Who& who, Past& at, Scope scope) {
+void Order::publish_released(const Who& who, News& at, Scope scope) {
   tick();
-  Past released;
-  for_known(who, [&](const Past& past) { released.join_released(past, scope); });
-  if (who.party < lanes_synced_.size() && !who.whole() && !released.parties.empty()) {
-    Horizon& own = released.parties[who.party].seen;
-    const Time synced = std::max(lanes_synced_[who.party], known_[who.party].parties[who.party].seen.all);
-    if (own.all > synced)
-      own = {.all = synced, .some = std::max(own.all, own.some), .lanes = who.lanes | own.lanes};
+  if (who.party >= released_.size()) return;
+  for (const auto& group : released_[who.party].all()) {
+    const Mask lanes = group.lanes & who.lanes;
+    const Released::Part& part = group.content.parts[static_cast<std::size_t>(scope)];
+    if (lanes == 0 || part.own == 0) continue;
+    at.past.join(part.past);
+    at.sc.join(part.sc);
+    const bool whole = (who.live & ~lanes) == 0;
+    at.past.parties[who.party].seen.join(whole ? Horizon{.all = part.own}
+                                               : Horizon{.some = part.own, .lanes = lanes});
   }
-  at.join(released);
 }
 
 void Order::publish_over(const Who& who, Past& at) {
@@ -84,52 +85,48 @@ void Order::learn(const Who& who, const Past& past, const LaneKey& key) {
   groups.take_whole(who.live, [&](const Past& known) { known_[who.party].join(known); });
 }
 
-void Order::arrive(const Who& who, const void* place) {
-  Place& at = places_[place];
-  publish(who, at.gathered);
-  if (any_found_) pass_on(who, at.found_gathered);
-}
+void Order::arrive(const Who& who, const void* place) { publish(who, places_[place].gathered); }
 
 void Order::arrive_relaxed(const Who& who, const void* place, Scope scope) {
-  Place& at = places_[place];
-  publish_released(who, at.gathered, scope);
-  publish_over(who, at.gathered);
-  if (any_found_) join_found(at.found_gathered, found_before(who, true));
+  News& gathered = places_[place].gathered;
+  publish_released(who, gathered, scope);
+  publish_over(who, gathered.past);
+  if (any_sc_) gathered.sc.observed.join(sc_of(who).happened);
 }
 
 void Order::open(const void* place) {
   Place& opened = places_[place];
   opened.opened.join(opened.gathered);
-  if (any_found_) join_found(opened.found_opened, opened.found_gathered);
   opened.version = ++last_version_;
 }
 
 void Order::open_with_exited(const void* place) {
-  Place& at = places_[place];
-  at.gathered.join(exited_);
-  if (any_found_) join_found(at.found_gathered, found_exited_);
+  for (const News& exited : exited_) places_[place].gathered.join(exited);
+  open(place);
+}
+
+void Order::open_with_exited(const void* place, std::uint32_t block) {
+  places_[place].gathered.join(exited_[block]);
   open(place);
 }
 
 void Order::pass(const Who& who, const void* place, Passing passing) {
   const auto found = places_.find(place);
   if (found == places_.end()) return;
-  const Past& opened = found->second.opened;
-  if (any_found_ && who.party < passed_on_.size())
-    join_found(passed_on_[who.party], found->second.found_opened);
+  const News& opened = found->second.opened;
   LaneKey key{.place = place, .version = found->second.version};
-  if (!passing.for_cta || blocks_ == 1) return find(who, opened, key, passing.relaxed, Scope::cta);
+  if (!passing.for_cta || blocks_ == 1) return find(who, opened, {}, key, passing.relaxed, Scope::cta);
   key.part = 1;
-  find(who, within_block(who.party, opened), key, passing.relaxed, Scope::cta);
+  find(who, within_block(who.party, opened), {}, key, passing.relaxed, Scope::cta);
 }
 
-Past Order::within_block(Party party, const Past& past) const {
-  Past within = past;
-  for (std::size_t i = 0; i < within.parties.size(); ++i) {
+Order::News Order::within_block(Party party, const News& news) const {
+  News within = news;
+  for (std::size_t i = 0; i < within.past.parties.size(); ++i) {
     if (i == copies_ || i / warps_ == party / warps_) continue;
-    Knowledge& other = within.parties[i];
+    Knowledge& other = within.past.parties[i];
     other.over.join(other.seen);
-    other = {.seen = {}, .over = other.over, .fenced = {}, .released = {}};
+    other = {.seen = {}, .over = other.over, .fenced = {}};
   }
   return within;
 }
@@ -138,7 +135,7 @@ bool Order::knows_opening(const Who& who, const void* place) const {
   const auto found = places_.find(place);
   if (found == places_.end()) return true;
   const auto lane = static_cast<std::uint8_t>(std::countr_zero(who.lanes));
-  const std::vector<Knowledge>& opened = found->second.opened.parties;
+  const std::vector<Knowledge>& opened = found->second.opened.past.parties;
   for (std::size_t i = 0; i < opened.size(); ++i) {
     const Horizon& horizon = opened[i].seen;
     const Time time = std::max(horizon.all, horizon.some);
@@ -148,10 +145,7 @@ bool Order::knows_opening(const Who& who, const void* place) const {
   return true;
 }
 
-void Order::exit(const Who& who) {
-  publish(who, exited_);
-  if (any_found_) pass_on(who, found_exited_);
-}
+void Order::exit(const Who& who) { publish(who, exited_[who.party / warps_]); }
 
 void Order::store(const Who& who, const void* word) {
   if (const auto at = words_.find(word); at != words_.end() && !at->second.by.contains(who.party))
@@ -160,36 +154,29 @@ void Order::store(const Who& who, const void* word) {
 }
 
 void Order::release(const Who& who, const void* word, bool relaxed, Scope scope) {
-  if (relaxed && !fences_) return;
-  Past published;
+  if (relaxed && !fences_ && !any_sc_) return;
+  News published;
   if (!relaxed) publish(who, published);
-  const auto for_scope = [&](Scope reader) -> const Past& {
+  const auto for_scope = [&](Scope reader) -> const News& {
     if (!relaxed) return published;
     published = {};
     publish_released(who, published, reader);
     return published;
   };
-  const Found found = any_found_ ? found_before(who, relaxed) : Found{};
-  const auto add = [&](Published& to, Scope reader) {
-    to.past.join(for_scope(reader));
-    if (!any_found_) return;
-    if (to.found == nullptr) to.found = std::make_unique<Found>();
-    join_found(*to.found, found);
-  };
+  const ScFences sc = any_sc_ ? sc_of(who).happened : ScFences{};
   Word& at = words_[word];
   at.by.insert(who.party);
   at.version = ++last_version_;
   at.by_block.resize(blocks_);
-  add(at.by_block[who.party / warps_], Scope::cta);
-  if (blocks_ > 1 && scope >= Scope::cluster) add(at.cluster, Scope::cluster);
-  if (grid_ != nullptr && scope == Scope::gpu) publish_beyond(who.party, word, for_scope(Scope::gpu), found);
-}
-
-Order::Found Order::found_before(const Who& who, bool relaxed) const {
-  if (relaxed) return who.party < found_released_.size() ? found_released_[who.party] : Found{};
-  Found found;
-  pass_on(who, found);
-  return found;
+  Published& block = at.by_block[who.party / warps_];
+  block.news.join(for_scope(Scope::cta));
+  block.sc.join(sc);
+  if (blocks_ > 1 && scope >= Scope::cluster) {
+    const News& news = for_scope(Scope::cluster);
+    at.cluster.news.join({.past = news.past, .sc = news.sc.beyond_block()});
+    at.cluster.sc.join(sc.beyond_block());
+  }
+  if (grid_ != nullptr && scope == Scope::gpu) publish_beyond(who.party, word, for_scope(Scope::gpu), sc);
 }
 
 GridOrder::Shared Order::beyond(const Past& published) const {
@@ -206,63 +193,69 @@ GridOrder::Shared Order::beyond(const Past& published) const {
   return shared;
 }
 
-void Order::publish_beyond(Party by, const void* word, const Past& published, const Found& found) {
-  GridOrder::Word more{.known = beyond(published)};
-  if (any_found_)
-    for (std::size_t i = 0; i < kScopes; ++i) more.found[i] = beyond(found[i]);
+void Order::publish_beyond(Party by, const void* word, const News& published, const ScFences& sc) {
+  GridOrder::Word more{.known = beyond(published.past)};
+  if (any_sc_) {
+    more.sc = beyond(sc.beyond_cluster());
+    more.sc_happened = beyond(published.sc.happened.beyond_cluster());
+    more.sc_observed = beyond(published.sc.observed.beyond_cluster());
+  }
   grid_->publish(word, cluster_, by, more);
 }
 
-void Order::find(const Who& who, const Past& past, const LaneKey& key, bool relaxed, Scope scope) {
-  if (!relaxed) return learn(who, past, key);
-  any_found_ = true;
+void Order::find(const Who& who, const News& news, const ScFences& before, const LaneKey& key, bool relaxed,
+                 Scope scope) {
+  if (any_sc_) {
+    ScOrder sc{.happened = relaxed ? ScFences() : news.sc.happened, .observed = news.sc.observed};
+    sc.observed.join(before);
+    add_sc(who, sc, key);
+  }
+  if (!relaxed) return learn(who, news.past, key);
   found_[who.party].add(who.lanes, key,
-                        [&](Found& found) { found[static_cast<std::size_t>(scope)].join(past); });
+                        [&](Found& found) { found[static_cast<std::size_t>(scope)].join(news); });
 }
 
 void Order::acquire(const Who& who, const void* word, bool relaxed, Scope scope) {
   const auto key = [&](std::uint8_t part, std::uint64_t version) {
     return LaneKey{.place = word, .version = version, .part = part};
   };
+  const auto take = [&](const Published& published, const LaneKey& at, Scope distance) {
+    find(who, published.news, published.sc, at, relaxed, distance);
+  };
   if (const auto at = words_.find(word); at != words_.end()) {
     const Word& known = at->second;
-    take(who, known.by_block[who.party / warps_], key(0, known.version), relaxed, Scope::cta);
-    if (blocks_ > 1 && scope >= Scope::cluster)
-      take(who, known.cluster, key(1, known.version), relaxed, Scope::cluster);
+    take(known.by_block[who.party / warps_], key(0, known.version), Scope::cta);
+    if (blocks_ > 1 && scope >= Scope::cluster) take(known.cluster, key(1, known.version), Scope::cluster);
   }
   if (grid_ == nullptr || scope != Scope::gpu) return;
   if (const GridOrder::Word* known = grid_->at(word))
     take_beyond(who, *known, key(2, known->version), relaxed);
 }
 
-void Order::take(const Who& who, const Published& published, const LaneKey& key, bool relaxed, Scope scope) {
-  find(who, published.past, key, relaxed, scope);
-  if (published.found != nullptr && who.party < passed_on_.size())
-    join_found(passed_on_[who.party], *published.found);
-}
-
 void Order::take_beyond(const Who& who, const GridOrder::Word& word, const LaneKey& key, bool relaxed) {
   const auto past_of = [](const GridOrder::Shared& shared) {
-    return Past{.parties = {}, .others = shared.seen, .others_released = {}, .others_fenced = shared.fenced};
+    return Past{.parties = {}, .others = shared.seen, .others_fenced = shared.fenced};
   };
-  find(who, past_of(word.known), key, relaxed, Scope::gpu);
-  if (who.party >= passed_on_.size()) return;
-  for (std::size_t i = 0; i < kScopes; ++i) {
-    if (word.found[i].seen == nullptr) continue;
-    any_found_ = true;
-    passed_on_[who.party][i].join(past_of(word.found[i]));
-  }
+  News news{.past = past_of(word.known), .sc = {}};
+  news.sc.happened.add_from_beyond(past_of(word.sc_happened));
+  news.sc.observed.add_from_beyond(past_of(word.sc_observed));
+  ScFences before;
+  before.add_from_beyond(past_of(word.sc));
+  any_sc_ |= !before.empty() || !news.sc.empty();
+  find(who, news, before, key, relaxed, Scope::gpu);
 }
 
-void Order::join_found(Found& found, const Found& more) {
-  for (std::size_t i = 0; i < kScopes; ++i) found[i].join(more[i]);
+ScOrder Order::sc_of(const Who& who) const {
+  ScOrder all;
+  if (who.party >= sc_.size()) return all;
+  for (const auto& group : sc_[who.party].all())
+    if ((group.lanes & who.lanes) != 0) all.join(group.content);
+  return all;
 }
 
-void Order::pass_on(const Who& who, Found& to) const {
-  if (who.party >= found_.size()) return;
-  join_found(to, passed_on_[who.party]);
-  for (const auto& group : found_[who.party].all())
-    if ((group.lanes & who.lanes) != 0) join_found(to, group.content);
+void Order::add_sc(const Who& who, const ScOrder& sc, const LaneKey& key) {
+  if (who.party >= sc_.size() || sc.empty()) return;
+  sc_[who.party].add(who.lanes, key, [&](ScOrder& before) { before.join(sc); });
 }
 
 // What a fence of a smaller scope does not make known is left for a larger one.
@@ -272,7 +265,9 @@ void Order::learn_found(const Who& who, Scope scope) {
     if ((group.lanes & who.lanes) != 0) found.emplace_back(group.lanes & who.lanes, group.content);
   for (auto& [lanes, by_scope] : found) {
     for (std::size_t i = 0; i <= static_cast<std::size_t>(scope); ++i) {
-      learn({.party = who.party, .lanes = lanes, .live = who.live}, by_scope[i], {});
+      const Who some{.party = who.party, .lanes = lanes, .live = who.live};
+      learn(some, by_scope[i].past, {});
+      add_sc(some, by_scope[i].sc, {});
       by_scope[i] = {};
     }
     scope == Scope::gpu ? found_[who.party].remove(lanes)
@@ -290,21 +285,46 @@ void Order::mark(const Who& who, F f) {
   });
 }
 
+void Order::learn_sc(const Who& who, Scope scope) {
+  for (const auto& group : sc_[who.party].all()) {
+    const Who some{.party = who.party, .lanes = group.lanes & who.lanes, .live = who.live};
+    if (some.lanes == 0) continue;
+    for (const ScFences* before : {&group.content.happened, &group.content.observed})
+      before->for_each_known(scope, [&](const Past& past) { learn(some, past, {}); });
+  }
+}
+
+template <class F>
+void Order::for_alike(const Who& who, F f) {
+  const auto with = [&](Mask lanes, const Past* more) {
+    Past past = known_[who.party];
+    if (more != nullptr) past.join(*more);
+    past.parties[who.party].seen.join({.all = lanes_synced_[who.party]});
+    f(past, lanes);
+  };
+  Mask rest = who.lanes;
+  for (const auto& group : groups_[who.party].all()) {
+    if ((group.lanes & who.lanes) != 0) with(group.lanes & who.lanes, &group.content);
+    rest &= ~group.lanes;
+  }
+  if (rest != 0) with(rest, nullptr);
+}
+
 void Order::fence(const Who& who, Scope scope, FenceSides sides) {
   if (sides.acquires) learn_found(who, scope);
-  if (sides.sc && any_found_)
-    for (std::size_t i = 0; i <= static_cast<std::size_t>(scope); ++i)
-      learn(who, passed_on_[who.party][i], {});
+  if (sides.sc) learn_sc(who, scope);
   if (!sides.releases) return;
   fences_ = true;
-  if (any_found_) pass_on(who, found_released_[who.party]);
-  const Horizon mine = own(who);
-  if (who.whole()) change_known(who, [&](Past& past) { past.release(scope, past); });
-  mark(who, [&](const Past& known, Past& past) {
-    past.release(scope, known);
-    past.release(scope, past);
-    for (std::size_t i = 0; i <= static_cast<std::size_t>(scope); ++i)
-      past.parties[who.party].released[i].join(mine);
+  any_sc_ |= sides.sc;
+  const Time now = tick();
+  for_alike(who, [&](Past& past, Mask lanes) {
+    if (sides.sc) {
+      Past covered = past;
+      covered.parties[who.party].seen.join({.some = now, .lanes = lanes});
+      sc_[who.party].add(lanes, {}, [&](ScOrder& order) { order.happened.add(scope, covered); });
+    }
+    const ScOrder before = any_sc_ ? sc_of({.party = who.party, .lanes = lanes}) : ScOrder{};
+    released_[who.party].add(lanes, {}, [&](Released& released) { released.add(scope, past, before, now); });
   });
 }
 
@@ -322,7 +342,7 @@ void Order::fence_proxy(const Who& who, const ProxyFence& fence) {
 }
 
 void Order::sync_lanes(const Who& who) {
-  if (any_found_) pass_on(who, passed_on_[who.party]);
+  if (any_sc_) sc_[who.party].replace(who.lanes, sc_of(who));
   if (!who.whole()) return sync_some(who);
   lanes_synced_[who.party] = tick();
   Past& known = known_[who.party];
@@ -332,9 +352,9 @@ void Order::sync_lanes(const Who& who) {
 
 // What lanes of earlier groups knew, the new one knows.
 void Order::sync_some(const Who& who) {
-  Past met{.parties = std::vector<Knowledge>(known_.size())};
+  News met{.past = {.parties = std::vector<Knowledge>(known_.size())}, .sc = {}};
   publish(who, met);
-  groups_[who.party].replace(who.lanes, std::move(met));
+  groups_[who.party].replace(who.lanes, std::move(met.past));
 }
 
 template <class F>

@@ -5,11 +5,11 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <set>
 #include <unordered_map>
 #include <vector>
 
+#include "exec/judge/fences.hpp"
 #include "exec/judge/lane_groups.hpp"
 #include "exec/judge/past.hpp"
 
@@ -24,14 +24,14 @@
 // fence counts for the lanes that execute it (lane_groups.hpp). Of the actions of one party, two parts that
 // were published by different lanes are joined to a larger one, which errs on the side of silence.
 //
-// What a thread did becomes known through a relaxed access only if a fence comes before it, and what a
-// relaxed access finds is known only after a fence (PTX ISA 8.8, release and acquire patterns): one of the
-// same thread, or a fence.sc of a thread that comes after it by other synchronisation, at whatever place (PTX
-// ISA 8.9.3: the two fence.sc are ordered, and not the other way round). That the fence before the write is a
-// fence.sc, too, and that its scope includes who reads, is not checked. Accesses and fences count for threads
-// in their scope only. A relaxed arrival at an mbarrier tells that the reads before it, and the copies
-// awaited before it, are over: this is how consumers release a stage of a pipeline to the thread block that
-// fills it.
+// What a thread did becomes known through a relaxed access only if a fence of the same thread comes before
+// it, and what a relaxed access finds is known only after a fence of the same thread (PTX ISA 8.8, release
+// and acquire patterns). Beside that, what happens before a fence.sc becomes known at every later fence.sc to
+// which an access of a word or other synchronisation leads, of whatever threads (fences.hpp). Accesses and
+// fences count for threads in their scope only; of the fence.sc before a barrier in a cluster, that of a
+// thread block counts for the others, too. A relaxed arrival at an mbarrier tells that the reads before it,
+// and the copies awaited before it, are over: this is how consumers release a stage of a pipeline to the
+// thread block that fills it.
 namespace ptxloom::exec {
 
 /// Lanes of a party that act together.
@@ -84,6 +84,8 @@ class Order {
   void open(const void* place);
   /// The same, with exited threads counting as arrived.
   void open_with_exited(const void* place);
+  /// The same, with those of this thread block only.
+  void open_with_exited(const void* place, std::uint32_t block);
   void pass(const Who& who, const void* place, Passing passing);
   /// Whether they know of all that the last opening of the place published.
   bool knows_opening(const Who& who, const void* place) const;
@@ -130,16 +132,24 @@ class Order {
                     std::uint8_t other_lane, Time time) const;
 
  private:
+  /// What threads publish, and who comes after that learns.
+  struct News {
+    Past past;
+    ScOrder sc;
+    void join(const News& other) {
+      past.join(other.past);
+      sc.join(other.sc);
+    }
+  };
   /// What relaxed accesses found, by the smallest scope of a fence that makes it known.
-  using Found = std::array<Past, kScopes>;
+  using Found = std::array<News, kScopes>;
   struct Place {
-    Past gathered, opened;
-    std::uint64_t version = 0;               // of `opened`
-    Found found_gathered{}, found_opened{};  // by relaxed accesses of those who arrived
+    News gathered, opened;
+    std::uint64_t version = 0;  // of `opened`
   };
   struct Published {
-    Past past;
-    std::unique_ptr<Found> found = {};  // by relaxed accesses of who published; null: nothing
+    News news;
+    ScFences sc;  // before the write
   };
   struct Word {
     std::vector<Published> by_block;  // by threads of a thread block, for threads of it
@@ -161,26 +171,29 @@ class Order {
   template <class F>
   void change_known(const Who& who, F f);
   /// Without what threads of other thread blocks of the cluster did, but all of it is over.
-  Past within_block(Party party, const Past& past) const;
-  void publish(const Who& who, Past& at);
-  void publish_released(const Who& who, Past& at, Scope scope);
+  News within_block(Party party, const News& news) const;
+  void publish(const Who& who, News& at);
+  void publish_released(const Who& who, News& at, Scope scope);
   void publish_over(const Who& who, Past& at);
   /// To threads of other clusters.
-  void publish_beyond(Party by, const void* word, const Past& published, const Found& found);
+  void publish_beyond(Party by, const void* word, const News& published, const ScFences& sc);
   GridOrder::Shared beyond(const Past& published) const;
   void learn(const Who& who, const Past& past, const LaneKey& key);
   void sync_some(const Who& who);
   /// A fence makes known what relaxed accesses found.
   void learn_found(const Who& who, Scope scope);
-  /// What relaxed accesses found passes on to those who come after.
-  void pass_on(const Who& who, Found& to) const;
-  static void join_found(Found& found, const Found& more);
-  /// What relaxed accesses of who publishes by an access found, as far as those who read it come after that.
-  Found found_before(const Who& who, bool relaxed) const;
-  void take(const Who& who, const Published& published, const LaneKey& key, bool relaxed, Scope scope);
+  /// A fence.sc makes known what those before it cover.
+  void learn_sc(const Who& who, Scope scope);
+  ScOrder sc_of(const Who& who) const;
+  void add_sc(const Who& who, const ScOrder& sc, const LaneKey& key);
+  /// Calls f(past, lanes) with what they know, and when it is now, for lanes that know the same.
+  template <class F>
+  void for_alike(const Who& who, F f);
   void take_beyond(const Who& who, const GridOrder::Word& word, const LaneKey& key, bool relaxed);
-  /// After an access that finds this: `scope` includes both threads, no smaller one does.
-  void find(const Who& who, const Past& past, const LaneKey& key, bool relaxed, Scope scope);
+  /// After an access that finds this: `scope` includes both threads, no smaller one does. `before`: the
+  /// write.
+  void find(const Who& who, const News& news, const ScFences& before, const LaneKey& key, bool relaxed,
+            Scope scope);
   /// Calls f(past) for what they have in common, and for what each group of them has beyond it, if only some
   /// lanes of the warp do something that counts for themselves.
   template <class F>
@@ -197,12 +210,11 @@ class Order {
   std::vector<Past> known_;               // by party: what all its lanes know
   std::vector<LaneGroups<Past>> groups_;  // by warp: what some of its lanes know
   std::vector<LaneGroups<Found>> found_;  // by warp: what relaxed accesses of its lanes found, until a fence
-  std::vector<Found> passed_on_;          // by warp: what others found before, until a fence.sc
-  std::vector<Found> found_released_;     // by warp: what was found before its last fence
-  bool any_found_ = false;                // relaxed accesses have found something
-  bool fences_ = false;                   // there was a fence: relaxed accesses may publish something
-  Past exited_;
-  Found found_exited_{};
+  std::vector<LaneGroups<Released>> released_;  // by warp: what fences of its lanes cover
+  std::vector<LaneGroups<ScOrder>> sc_;         // by warp: the fence.sc before the next one of its lanes
+  bool any_sc_ = false;                         // there was a fence.sc
+  bool fences_ = false;                         // there was a fence: relaxed accesses may publish something
+  std::vector<News> exited_;                    // by thread block
   std::vector<Time> lanes_synced_;
   std::vector<Time> converged_;  // by warp
   std::vector<bool> met_all_;

@@ -8,7 +8,6 @@
 
 #include "exec/judge/grid_order.hpp"
 #include "exec/judge/horizon.hpp"
-#include "exec/judge/scope.hpp"
 
 // What happened before, as far as somebody knows: the actions of the parties of a cluster, and of other
 // clusters.
@@ -29,9 +28,8 @@ struct ProxyFence {
 /// What is known of a party.
 struct Knowledge {
   Horizon seen;
-  Horizon over;                           ///< reads and copies up to then are over, other writes perhaps not
-  std::array<Horizon, 3> fenced;          ///< by FencedSpace: visible to asynchronous copies too
-  std::array<Horizon, kScopes> released;  ///< covered by a fence of this scope or a larger one
+  Horizon over;                   ///< reads and copies up to then are over, other writes perhaps not
+  std::array<Horizon, 3> fenced;  ///< by FencedSpace: visible to asynchronous copies too
 
   void join(const Knowledge& other);
   /// A fence comes after this much of what it did. `own`: in the thread block of who fences.
@@ -39,18 +37,14 @@ struct Knowledge {
 };
 
 struct Past {
-  std::vector<Knowledge> parties;                         ///< empty: nothing is known of them
-  GridOrder::Known others;                                ///< what is known of other clusters
-  std::array<GridOrder::Known, kScopes> others_released;  ///< that a fence covers
-  GridOrder::Known others_fenced;                         ///< that is visible to asynchronous copies too
+  std::vector<Knowledge> parties;  ///< empty: nothing is known of them
+  GridOrder::Known others;         ///< what is known of other clusters
+  GridOrder::Known others_fenced;  ///< that is visible to asynchronous copies too
 
+  bool empty() const { return parties.empty() && others == nullptr; }
   void join(const Past& other);
-  /// Only what a fence of this scope covers is seen there.
-  void join_released(const Past& other, Scope scope);
   /// All of it is over.
   void join_over(const Past& other);
-  /// A fence comes after all that is seen in `known`, which may be this past itself.
-  void release(Scope scope, const Past& known);
   /// The parties [first, first + count) are those of the thread block of who fences.
   void fence_proxy(const ProxyFence& fence, const Past& known, std::size_t first, std::size_t count);
 };

@@ -62,8 +62,7 @@ bool TensorMaps::has_acquired(const Actor& actor, const std::byte* map, std::uin
   });
 }
 
-void TensorMaps::use(const Actor& actor, const std::byte* map, bool counted) {
-  if (counted && global_->on()) global_->copy_uses(actor, map, kBytes);
+void TensorMaps::use(const Actor& actor, const std::byte* map) {
   const Writes writes = writes_of(map);
   if (writes.version == 0) return;
   const bool acquired = has_acquired(actor, map, writes.version);

@@ -15,8 +15,9 @@
 // a release has to follow the write, fence.proxy.tensormap::generic.release or that of
 // tensormap.cp_fenceproxy, and fence.proxy.tensormap::generic.acquire of the map has to come between that and
 // its use (PTX ISA 8.6, 9.7.13.4). Found only when findings are collected, since the log of global memory
-// knows the writes. That a release is missing is found within a cluster only. A copy that an mbarrier counts
-// uses its map until it has read all of its source: a map that is written before is a race as any other.
+// knows the writes. That a release is missing is found within a cluster only. A copy uses its map until
+// it has read all of its source, as an mbarrier or wait_group.read tells: a map that is written before is a
+// race as any other. Nothing tells when a prefetch has read its map.
 namespace ptxloom::exec {
 
 class Cluster;
@@ -33,8 +34,15 @@ class TensorMaps {
   /// The instruction writes maps and releases them.
   void publish(const Operation& op) { publishers_.insert(number_of(op)); }
   void acquire(const Actor& actor, const std::byte* map);
-  /// A copy uses the map. `counted`: by an mbarrier.
-  void use(const Actor& actor, const std::byte* map, bool counted);
+  /// A copy is about to use the map.
+  void use(const Actor& actor, const std::byte* map);
+  /// It has begun to, and has read all of its source. `counted`: by an mbarrier.
+  void use_begins(const Actor& actor, const std::byte* map, bool counted) {
+    if (global_->on()) global_->copy_uses(actor, map, kBytes, counted);
+  }
+  void use_ends(const Actor& actor, const std::byte* map, bool counted) {
+    if (global_->on() && !counted) global_->copy_has_used(actor, map, kBytes);
+  }
 
  private:
   /// Who wrote a map last: the same number for the same writes, and one of them.

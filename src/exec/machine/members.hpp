@@ -31,11 +31,9 @@ void for_member_groups(Warp& warp, const Operation& op, Mask mask, const Slot& s
 }
 
 /// Calls f(lanes) for each complete set of threads with the same member mask. Other threads wait until all
-/// live members have reached the instruction. Returns the lanes that were executed. `finds_detours`: a live
-/// member that cannot come is a finding.
+/// live members have reached the instruction. Returns the lanes that were executed.
 template <class F>
-Mask for_whole_groups(Warp& warp, const Operation& op, Mask mask, const Slot& slot, F f,
-                      bool finds_detours = true) {
+Mask for_whole_groups(Warp& warp, const Operation& op, Mask mask, const Slot& slot, F f) {
   Mask whole = 0;
   for_member_groups(warp, op, mask, slot, [&](Mask lanes, Mask members) {
     if (const Mask others = members & mask & ~lanes; others != 0)
@@ -44,7 +42,7 @@ Mask for_whole_groups(Warp& warp, const Operation& op, Mask mask, const Slot& sl
           "lanes " + describe_lanes(others) + " of its member mask execute the instruction with another mask",
           "compute the member mask before threads differ, and pass the same one in all of its threads");
     if ((members & ~lanes) != 0) {
-      if (finds_detours) report_detour(warp, op, lanes, members & ~lanes);
+      warp.state<Detours>().look(op, lanes, members & ~lanes);
       return warp.flow().wait_here(lanes, members);
     }
     whole |= lanes;

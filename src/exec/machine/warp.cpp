@@ -9,6 +9,7 @@
 #include "exec/machine/block.hpp"
 #include "exec/machine/cluster.hpp"
 #include "exec/machine/code.hpp"
+#include "exec/machine/detour.hpp"
 #include "exec/machine/fault.hpp"
 #include "exec/machine/grid.hpp"
 #include "exec/machine/poison.hpp"
@@ -236,7 +237,11 @@ Mask Warp::awaited_by(const Group& group) const {
 // Notifies the observers before the operation is executed. Returns the lanes that execute it.
 Mask Warp::watch(const Operation& op, Mask group, Mask lanes) {
   if (tracer_ != nullptr && op.begins) tracer_->begin(*this, op, lanes);
-  if (judge_ != nullptr) lanes = judge_->executes(*this, op, group, lanes);
+  if (judge_ != nullptr) {
+    if (!flow_.parked().empty() && block_->grid().launch().findings != nullptr)
+      state<Detours>().look_at_current();
+    lanes = judge_->executes(*this, op, group, lanes);
+  }
   if (traffic_ != nullptr) traffic_->executes(*this, op, lanes);
   return lanes;
 }
