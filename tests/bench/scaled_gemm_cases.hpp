@@ -63,7 +63,9 @@ inline std::vector<std::uint64_t> numbers_of(const std::string& text, std::size_
     if (error != std::errc() || stop != end || numbers.back() == 0) numbers.clear();
   }
   if (numbers.size() != count)
-    throw Error(ErrorKind::usage, "bad-usage", fmt::format("'{}' is not {} positive sizes", text, count));
+    throw Error(ErrorKind::usage, "bad-usage",
+                count == 1 ? fmt::format("'{}' is not a positive size", text)
+                           : fmt::format("'{}' is not {} positive sizes with x between them", text, count));
   return numbers;
 }
 
