@@ -21,7 +21,7 @@
 #include "ptxloom/ptx.hpp"
 #include "ptxloom/templates.hpp"
 #include "ptxloom/tuner.hpp"
-#include "tune/model/code_prior.hpp"
+#include "tune/search/code_prior.hpp"
 #include "tune/model/model.hpp"
 
 using namespace ptxloom;

@@ -8,7 +8,7 @@
 
 #include "base/reason.hpp"
 #include "tune/search/helpers.hpp"
-#include "tune/search/statistics.hpp"
+#include "tune/model/statistics.hpp"
 
 namespace ptxloom::tune {
 

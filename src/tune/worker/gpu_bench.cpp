@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "tune/worker/bench.hpp"
-#include "tune/worker/rotation.hpp"
+#include "tune/model/rotation.hpp"
 #include "tune/worker/vendor_product.hpp"
 
 namespace ptxloom::tune {
