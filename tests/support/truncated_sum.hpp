@@ -31,7 +31,8 @@ inline double truncated_sum(const std::vector<double>& a, const std::vector<doub
     for (std::size_t begin = part * length; begin < (part + 1) * length; begin += at_once) {
       if (left_out.has(begin)) continue;
       double largest = std::abs(sum);
-      for (std::size_t i = begin; i < begin + at_once; ++i) largest = std::max(largest, std::abs(a[i] * b[i]));
+      for (std::size_t i = begin; i < begin + at_once; ++i)
+        largest = std::max(largest, std::abs(a[i] * b[i]));
       if (largest == 0) continue;
       sum = cut(sum, last_bit(largest));
       for (std::size_t i = begin; i < begin + at_once; ++i) sum += cut(a[i] * b[i], last_bit(largest));
