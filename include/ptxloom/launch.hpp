@@ -164,6 +164,7 @@ class Event {
   explicit Event(const DeviceContext& context);  ///< makes an event that can be timed
   void record(CUstream_st* stream) const;        ///< marks the work on the stream so far
   void synchronize() const;                      ///< waits for that work
+  bool completed() const;                        ///< whether that work is done; does not wait for it
   /// Makes later work of the stream wait for this event.
   void wait_in(CUstream_st* stream) const;
   /// Milliseconds from `start` to this event, after waiting for it.

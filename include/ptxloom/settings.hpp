@@ -14,8 +14,8 @@ namespace [[gnu::visibility("default")]] ptxloom {
 using Settings = std::map<std::string, std::string, std::less<>>;
 
 /// The value of a parameter that is a number. It must be there, and be one, as ParameterSpace::complete makes
-/// sure. size_of is for parameters of kind size and stride, which fit: it throws std::out_of_range for
-/// others.
+/// sure. size_of throws std::out_of_range for values above 2^32 - 1, which parameters of kind size and stride
+/// never have.
 ///@{
 std::uint64_t number_of(const Settings& settings, std::string_view name);
 std::uint32_t size_of(const Settings& settings, std::string_view name);

@@ -44,13 +44,14 @@ struct TargetInfo {
   int mma_fraction_bits = 0;  ///< fraction bits that mma.sync keeps when it adds f16, bf16 or tf32 products
   bool mma_halves = false;  ///< whether k of 32-byte rows (k16 f16, k8 tf32, k32 fp8) is added in two halves
 
-  /// Bytes of shared memory that the system takes for each thread block: what the largest one leaves.
+  /// Bytes of shared memory of an SM that the system reserves for each thread block: what a thread block of
+  /// the largest size leaves.
   int shared_reserved() const { return shared_per_sm - shared_per_block; }
   /// Thread blocks that threads and registers let an SM have at once, by the formula of NVIDIA's occupancy
   /// calculator: registers are given to warps 256 at a time, and each of the SM's 4 partitions has a quarter
   /// of the registers and of the warps. 0: not even one.
   int resident_blocks(int threads, int registers_per_thread) const;
-  /// As many of them as have so many bytes of shared memory each, too.
+  /// The same, limited by the shared memory of each thread block, too.
   int resident_blocks(int threads, int registers_per_thread, int shared_bytes) const;
   /// The inverse: registers that a thread can have if an SM has so many thread blocks of so many threads at
   /// once; no target gives a thread more than 255.

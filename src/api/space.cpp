@@ -7,6 +7,8 @@
 #include <charconv>
 #include <cmath>
 #include <cstdint>
+#include <functional>
+#include <iterator>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -252,22 +254,24 @@ Error ParameterSpace::unknown(const std::string& name) const {
 }
 
 std::string admissible_without(const Settings& given, const std::function<bool(const Settings&)>& fits) {
-  std::string one, two;
-  const auto add = [](std::string& text, const std::string& values) {
-    text += fmt::format("{}{}", text.empty() ? "it is admissible without " : ", or without ", values);
+  std::string found;
+  const auto add = [&](const std::string& values) {
+    found += fmt::format("{}{}", found.empty() ? "it is admissible without " : ", or without ", values);
   };
+  const auto without = [](Settings settings, const Settings::value_type& one) {
+    settings.erase(one.first);
+    return settings;
+  };
+  for (const auto& one : given)
+    if (fits(without(given, one))) add(fmt::format("{}={}", one.first, one.second));
+  if (!found.empty()) return found;
   for (auto first = given.begin(); first != given.end(); ++first) {
-    Settings others = given;
-    others.erase(first->first);
-    if (fits(others)) add(one, fmt::format("{}={}", first->first, first->second));
-    for (auto second = std::next(first); one.empty() && second != given.end(); ++second) {
-      Settings rest = others;
-      rest.erase(second->first);
-      if (fits(rest))
-        add(two, fmt::format("{}={} {}={}", first->first, first->second, second->first, second->second));
-    }
+    const Settings others = without(given, *first);
+    for (auto second = std::next(first); second != given.end(); ++second)
+      if (fits(without(others, *second)))
+        add(fmt::format("{}={} {}={}", first->first, first->second, second->first, second->second));
   }
-  return one.empty() ? two : one;
+  return found;
 }
 
 }  // namespace ptxloom

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <array>
 #include <chrono>
+#include <optional>
 
 #include "insn/pair.hpp"
 #include "insn/probe.hpp"
 
-// Launches one after the other, by events; twice as many take so much longer, and only the difference counts.
-// A kernel before them holds the stream until all are queued, so that it is not the host that they wait for.
+// Launches one after the other, by events (`host`: by the host's clock): the difference between 256 launches
+// and 128. A kernel before them holds the stream until all are queued, so that it is not the host that they
+// wait for.
 namespace ptxloom::insn {
 namespace {
 
-constexpr int kLaunches = 128;  // twice as many are queued before the driver makes the host wait
+constexpr int kLaunches = 128;  // twice as many fit into the driver's queue
 constexpr std::uint32_t kHoldNanoseconds = 4'000'000;
 constexpr std::size_t kRepeats = 9;
 constexpr double kNanosecondsOfMillisecond = 1e6;
@@ -27,8 +28,8 @@ class Launches {
         step_(module.function(signature_of("step"))),
         hold_(module.function(signature_of("hold"))) {}
 
-  /// Of `count` launches.
-  double nanoseconds(int count) const {
+  /// Of `count` launches; nullopt if the first of them ran before the last was queued.
+  std::optional<double> nanoseconds(int count) const {
     const std::string& way = probe_.parameters.at("way");
     if (way == "host") return of_host(count);
     if (way == "stream") return between_events([&] { queue(stream_, count); });
@@ -52,12 +53,15 @@ class Launches {
   }
 
   template <typename Work>
-  double between_events(const Work& work) const {
+  std::optional<double> between_events(const Work& work) const {
     hold_.launch(stream_, {.grid = {1}, .block = {1}}, arguments(hold_, kHoldNanoseconds));
     begin_.record(stream_);
     work();
     end_.record(stream_);
-    return kNanosecondsOfMillisecond * static_cast<double>(end_.elapsed_ms(begin_));
+    const bool held = !begin_.completed();
+    const float milliseconds = end_.elapsed_ms(begin_);
+    if (!held) return std::nullopt;
+    return kNanosecondsOfMillisecond * static_cast<double>(milliseconds);
   }
 
   double of_host(int count) const {
@@ -83,12 +87,17 @@ ProbeResult measure_launches(const Device& device, const Probe& probe, std::span
   const Launches launches(device, probe, module);
   launches.nanoseconds(kLaunches);  // the first ones load the kernels
   std::vector<double> differences;
-  for (std::size_t i = 0; i < kRepeats; ++i)
-    differences.push_back(launches.nanoseconds(2 * kLaunches) - launches.nanoseconds(kLaunches));
-  ProbeResult result{.spread = spread_of(differences)};
+  for (std::size_t i = 0; i < kRepeats; ++i) {
+    const std::optional<double> twice = launches.nanoseconds(2 * kLaunches),
+                                once = launches.nanoseconds(kLaunches);
+    if (!twice || !once) return {.note = "the host took longer to queue launches than a kernel held the GPU"};
+    differences.push_back(*twice - *once);
+  }
+  const double spread = spread_of(differences);
   std::ranges::nth_element(differences, differences.begin() + kRepeats / 2);
-  result.nanoseconds = differences[kRepeats / 2] / kLaunches;
-  return result;
+  const double median = differences[kRepeats / 2];
+  if (median <= 0) return {.note = "256 launches took no longer than 128"};
+  return {.nanoseconds = median / kLaunches, .spread = spread};
 }
 
 }  // namespace ptxloom::insn

@@ -100,6 +100,14 @@ void Event::synchronize() const {
   state_->context().check(state_->driver().cuEventSynchronize(state_->get()), "waiting for an event");
 }
 
+bool Event::completed() const {
+  const auto current = state_->context().make_current();
+  const CUresult result = state_->driver().cuEventQuery(state_->get());
+  if (result == CUDA_ERROR_NOT_READY) return false;
+  state_->context().check(result, "asking for the state of an event");
+  return true;
+}
+
 void Event::wait_in(CUstream_st* stream) const {
   const auto current = state_->context().make_current();
   state_->context().check(state_->driver().cuStreamWaitEvent(stream, state_->get(), 0),

@@ -382,7 +382,7 @@ SimResult simulate(const IssueTable& table, const std::vector<IssueOp>& ops, con
   const SimResult few = Simulation(table, ops, options, options.few).run();
   SimResult more = Simulation(table, ops, options, options.more).run();
   if (few.cycles == 0 || more.cycles == 0) return {};
-  more.run = more.cycles;
+  more.run_cycles = more.cycles;
   more.cycles = (more.cycles - few.cycles) / (options.more - options.few);
   return more;
 }

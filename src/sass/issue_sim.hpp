@@ -56,8 +56,8 @@ struct SimOptions {
 };
 
 struct SimResult {
-  double cycles = 0;  ///< in which every warp makes an iteration; 0: they wait for each other for ever
-  double run = 0;     ///< cycles of the longer run, until all work is done
+  double cycles = 0;      ///< in which every warp makes an iteration; 0: they wait for each other for ever
+  double run_cycles = 0;  ///< of the longer run, until all work is done
   std::array<double, kStallReasons> stalls{};  ///< of an iteration of a warp, on average
   double issued = 0;                           ///< cycles of an iteration of a warp in which it issues
   std::vector<double> waits{};                 ///< for each op: cycles that warps waited for its results

@@ -8,6 +8,7 @@
 #include "ptxloom/error.hpp"
 #include "ptxloom/kit/scaled_format.hpp"
 #include "ptxloom/kit/scaled_matrix.hpp"
+#include "ptxloom/kit/weight_layout.hpp"
 
 namespace ptxloom::shuffle_weights {
 namespace {
@@ -15,7 +16,6 @@ namespace {
 constexpr std::uint64_t kMostExtent = std::uint64_t{1} << 30;  // positions are 32-bit integers
 constexpr const char* kDefaultGroup = "128";
 constexpr const char* kWholeRow = "row";
-constexpr std::uint32_t kInstructionOfBytes = 32;  // elements of k, of activations of 8 bits
 
 /// An MX format or NVFP4; null: others, which have a choice of groups and scales.
 const kit::ScaledFormat* fixed_format(const Settings& words) {
@@ -45,9 +45,9 @@ void complete_scales(Settings& words) {
   if (words.at("scale") != own.name && words.at("scale") != f32.name)
     refuse("scale", fmt::format("scaled_gemm reads scales in {} or f32", own.name));
   if (activations.bits == 8 && words.at("group") != kWholeRow &&
-      size_of(words, "group") < kInstructionOfBytes)
-    refuse("group",
-           fmt::format("an instruction multiplies {} elements: give at least as many", kInstructionOfBytes));
+      size_of(words, "group") < kit::WeightLayout::kInstructionOfBytes)
+    refuse("group", fmt::format("an instruction multiplies {} elements: give at least as many",
+                                kit::WeightLayout::kInstructionOfBytes));
 }
 
 /// The fewest elements that are whole bytes.

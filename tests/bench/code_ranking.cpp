@@ -21,8 +21,8 @@
 #include "ptxloom/ptx.hpp"
 #include "ptxloom/templates.hpp"
 #include "ptxloom/tuner.hpp"
-#include "tune/model/code_prior.hpp"
 #include "tune/model/model.hpp"
+#include "tune/search/code_prior.hpp"
 
 using namespace ptxloom;
 

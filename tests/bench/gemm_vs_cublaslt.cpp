@@ -23,7 +23,7 @@
 #include "sampled_reference.hpp"
 #include "session_measurer.hpp"
 #include "streaming_read.hpp"
-#include "tune/search/statistics.hpp"
+#include "tune/model/statistics.hpp"
 #include "tune/worker/bench.hpp"
 #include "versus_table.hpp"
 

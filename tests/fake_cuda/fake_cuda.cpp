@@ -268,6 +268,7 @@ CUresult cuEventCreate(CUevent* event, unsigned) { return make("cuEventCreate", 
 CUresult cuEventDestroy(CUevent event) { return destroy(event); }
 CUresult cuEventRecord(CUevent, CUstream) { return in_context("cuEventRecord"); }
 CUresult cuEventSynchronize(CUevent) { return in_context("cuEventSynchronize"); }
+CUresult cuEventQuery(CUevent) { return in_context("cuEventQuery"); }
 CUresult cuEventElapsedTime(float* milliseconds, CUevent, CUevent) {
   return *milliseconds = 2.5F, CUDA_SUCCESS;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What machine code lets expect, in a search: the order of measurements, and how well each model ranked.
-#include "tune/model/code_prior.hpp"
+#include "tune/search/code_prior.hpp"
 
 #include <catch2/catch_get_random_seed.hpp>
 #include <catch2/catch_test_macros.hpp>

@@ -21,6 +21,10 @@ TEST_CASE("an SM holds as many thread blocks as its scarcest resource allows") {
   CHECK(resident_blocks({.threads = 128, .shared_bytes = 113 * 1024}, chip) == 2);
   CHECK(resident_blocks({.threads = 128, .shared_bytes = 113 * 1024 + 1}, chip) == 1);
   CHECK(resident_blocks({.threads = 128, .registers = 96, .shared_bytes = 50 * 1024}, chip) == 4);
+  // Compute capability 7.5: 64 KiB, all of which a thread block can have.
+  const TargetInfo& turing = Target("sm_75").info();
+  CHECK(resident_blocks({.threads = 128, .shared_bytes = 32 * 1024}, turing) == 2);
+  CHECK(resident_blocks({.threads = 128, .shared_bytes = 32 * 1024 + 1}, turing) == 1);
 }
 
 namespace {

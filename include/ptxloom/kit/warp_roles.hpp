@@ -20,7 +20,8 @@ namespace kit {
 Reg uniform_warp(KernelBuilder& k, Reg thread);
 
 /// Emits `produce` for one thread of warp number `producer`, and `consume` for all threads of the other
-/// warps. `warp`: of uniform_warp(). Needs elect.sync (sm_90).
+/// warps. `warp`: of uniform_warp(). Needs elect.sync (sm_90). What the producer warp does is a section of
+/// the kernel, "the producer warp: load" (KernelBuilder::section).
 void divide_roles(KernelBuilder& k, Reg warp, int producer, const KernelBuilder::Body& produce,
                   const KernelBuilder::Body& consume);
 

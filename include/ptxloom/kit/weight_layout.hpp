@@ -66,6 +66,8 @@ class WeightLayout {
  public:
   static constexpr int kTileRows = 64;    ///< rows of a tile
   static constexpr int kDepthUnit = 128;  ///< k is filled up to a multiple of it
+  /// Elements of k that an instruction multiplies beside activations of 8 bits: groups have at least as many.
+  static constexpr std::uint32_t kInstructionOfBytes = 32;
 
   /// Whether there is a layout of these weights beside these activations: bf16 or f16; beside s4, u4, e2m1,
   /// e2m3 and e3m2 also e4m3 or e5m2, and beside s4 and u4 s8.

@@ -9,7 +9,6 @@
 namespace ptxloom::tune {
 namespace {
 
-constexpr int kReservedShared = 1024;  // per thread block, by the system
 constexpr double kThousandth = 0.001;
 
 double over(double amount, double rate) { return rate > 0 ? amount / rate : 0; }
@@ -107,9 +106,10 @@ int resident_blocks(const Demand& d, const TargetInfo& chip) {
   int blocks = chip.blocks_per_sm;
   if (d.most_per_sm > 0) blocks = std::min(blocks, d.most_per_sm);
   if (d.threads > 0) blocks = std::min(blocks, chip.resident_blocks(d.threads, d.registers));
-  if (d.shared_bytes > 0)
-    blocks = std::min(blocks, static_cast<int>(static_cast<std::uint64_t>(chip.shared_per_sm) /
-                                               (d.shared_bytes + kReservedShared)));
+  if (d.shared_bytes > 0) {
+    const std::uint64_t each = d.shared_bytes + static_cast<std::uint64_t>(chip.shared_reserved());
+    blocks = std::min(blocks, static_cast<int>(static_cast<std::uint64_t>(chip.shared_per_sm) / each));
+  }
   return std::max(blocks, 1);
 }
 

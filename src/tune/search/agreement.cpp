@@ -7,8 +7,8 @@
 #include <future>
 
 #include "base/reason.hpp"
+#include "tune/model/statistics.hpp"
 #include "tune/search/helpers.hpp"
-#include "tune/search/statistics.hpp"
 
 namespace ptxloom::tune {
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "tune/search/statistics.hpp"
+#include "tune/model/statistics.hpp"
 
 namespace ptxloom::tune {
 namespace {

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "base/reason.hpp"
-#include "tune/search/statistics.hpp"
+#include "tune/model/statistics.hpp"
 #include "tune/worker/wire.hpp"
 
 namespace ptxloom::tune {

@@ -8,12 +8,12 @@
 #include <utility>
 
 #include "ptxloom/tune.hpp"
-#include "tune/model/code_prior.hpp"
 #include "tune/model/model.hpp"
+#include "tune/model/statistics.hpp"
+#include "tune/search/code_prior.hpp"
 #include "tune/search/crew.hpp"
 #include "tune/search/finalists.hpp"
 #include "tune/search/helpers.hpp"
-#include "tune/search/statistics.hpp"
 #include "tune/search/strategy.hpp"
 
 namespace ptxloom::tune {

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "tune/verify/reference.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <vector>
 
-#include "tune/worker/wire.hpp"
+#include "ptxloom/error.hpp"
 
 namespace ptxloom::tune {
 namespace {

@@ -8,8 +8,8 @@
 #include <limits>
 #include <utility>
 
+#include "tune/model/rotation.hpp"
 #include "tune/worker/bench.hpp"
-#include "tune/worker/rotation.hpp"
 #include "tune/worker/vendor_product.hpp"
 
 namespace ptxloom::tune {

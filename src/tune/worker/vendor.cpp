@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "ptxloom/tune.hpp"
-#include "tune/search/statistics.hpp"
+#include "tune/model/statistics.hpp"
 
 namespace ptxloom::tune {
 namespace {

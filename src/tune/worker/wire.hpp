@@ -30,9 +30,6 @@ struct Surroundings {
 nlohmann::json to_json(const Surroundings& surroundings);
 Surroundings read_surroundings(const nlohmann::json& json);
 
-/// Throws Error(usage, "bad-reference") for an inconsistent one.
-void check_reference(const Expectation& expected);
-
 Message to_message(const Candidate& candidate);
 Candidate read_candidate(const Message& message);
 

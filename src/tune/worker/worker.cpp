@@ -10,6 +10,7 @@
 #include <thread>
 #include <utility>
 
+#include "tune/verify/reference.hpp"
 #include "tune/worker/process.hpp"
 #include "tune/worker/wire.hpp"
 

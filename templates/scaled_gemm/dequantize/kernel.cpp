@@ -5,7 +5,6 @@
 
 #include "ptxloom/kit/shared_layout.hpp"
 #include "ptxloom/kit/tile_copy.hpp"
-#include "ptxloom/kit/tma_tile.hpp"
 #include "scaled_gemm/dequantize/halves.hpp"
 #include "scaled_gemm/warp_tiles.hpp"
 
@@ -13,6 +12,7 @@ namespace ptxloom::scaled_gemm::dequantize {
 namespace {
 
 constexpr const char* kName = "scaled_gemm";
+constexpr int kWgmmaAlignment = 1024;  // bytes, of a tile that wgmma reads
 
 /// The parts of a stage, and those of shared memory behind all stages.
 ///@{
@@ -25,8 +25,8 @@ kit::SharedLayout shared_of(const Problem& p, const Config& c, int buffers) {
   const kit::SharedLayout stage = stage_of(p, c);
   kit::SharedLayout shared;
   shared.add("stages", c.stages * stage.pitch(), stage.alignment());
-  shared.add("a", buffers * halves_tile(c.tile_m, c.tile_k).bytes(), kit::TmaTile::kAlignment);
-  return shared.add("b", buffers * halves_tile(c.tile_n, c.tile_k).bytes(), kit::TmaTile::kAlignment);
+  shared.add("a", buffers * halves_tile(c.tile_m, c.tile_k).bytes(), kWgmmaAlignment);
+  return shared.add("b", buffers * halves_tile(c.tile_n, c.tile_k).bytes(), kWgmmaAlignment);
 }
 ///@}
 
@@ -51,7 +51,7 @@ class Generator {
     k_.require_block(static_cast<std::uint32_t>(tile_threads(c_)));
     in_ = plain_params(p_).declare(k_);
     thread_ = k_.special("tid.x");
-    shared_ = k_.address_of(k_.dynamic_shared("stages", kit::TmaTile::kAlignment));
+    shared_ = k_.address_of(k_.dynamic_shared("stages", kWgmmaAlignment));
     kit::TileScheduler tiles(k_, {.tile_m = c_.tile_m, .tile_n = c_.tile_n, .tile_k = c_.tile_k},
                              tile_problem(p_, in_, false));
     const kit::TileOrigin tile = tiles.own();

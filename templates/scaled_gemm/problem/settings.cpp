@@ -8,6 +8,7 @@
 #include <string>
 
 #include "ptxloom/error.hpp"
+#include "ptxloom/kit/weight_layout.hpp"
 #include "scaled_gemm/problem/problem.hpp"
 
 namespace ptxloom::scaled_gemm {
@@ -22,7 +23,6 @@ constexpr std::uint64_t kMostExtent = std::uint64_t{1} << 30;     // positions a
 constexpr int kTmaBytes = 16;                                     // rows begin at multiples of it
 constexpr int kPacked = 2;                                        // elements of 4 bits in a byte
 constexpr int kPadded = 16;                                       // elements of 6 bits in 16 bytes
-constexpr std::uint32_t kInstructionOfBytes = 32;                 // elements of k
 
 void check_sizes(const Settings& words) {
   for (const char* name : {"m", "n", "k"})
@@ -145,11 +145,12 @@ void complete_group(Settings& words) {
         fmt::format("its scales are for {} elements: leave group out", b.block));
   const Format a = format_named(words.at("format_a"));
   if (a.block == 0 && a.element.bits == 8 && b.block == 0 && words.at("group") != kWholeRow &&
-      size_of(words, "group") < kInstructionOfBytes)
+      size_of(words, "group") < kit::WeightLayout::kInstructionOfBytes)
     throw Error(
         ErrorKind::usage, "bad-value",
         fmt::format("scaled_gemm: group={} cannot be used with format_a={}", words.at("group"), a.name),
-        fmt::format("an instruction multiplies {} elements: give at least as many", kInstructionOfBytes));
+        fmt::format("an instruction multiplies {} elements: give at least as many",
+                    kit::WeightLayout::kInstructionOfBytes));
 }
 
 /// Scales of integers are in the type of A, in bf16 beside 8 bits, or in f32.

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tune/model/code_prior.hpp"
+#include "tune/search/code_prior.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 
-#include "tune/search/statistics.hpp"
+#include "tune/model/statistics.hpp"
 
 namespace ptxloom::tune {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tune/search/statistics.hpp"
+#include "tune/model/statistics.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -3,7 +3,7 @@
 
 #include "ptxloom/tune.hpp"
 #include "tune/model/model.hpp"
-#include "tune/worker/rotation.hpp"
+#include "tune/model/rotation.hpp"
 
 namespace ptxloom::tune {
 namespace {
