@@ -27,8 +27,10 @@ WORDS = {4: 8, 6: 12, 8: 16}
 TILE_M = 32
 # For each of TILE_M / 2 accumulators of a thread: one fma; of s8 an addition of integers, one of floats, and it.
 PROMOTION, WEIGHTED_PROMOTION = {"e4m3": 1, "s8": 3}, {"e4m3": 1, "s8": 4}
-# Of what scales above 1 need.
+# Opcodes of the integer units among those behind such a branch.
 ALU = re.compile("PRMT|LOP3|VIMNMX|SHF|LEA|ISETP|SEL|FSEL|F2FP")
+# Activations and weights whose scales above 1 take the branch.
+CAPPED = {("bf16", "mxfp4"), ("bf16", "mxfp6_e2m3"), ("bf16", "mxfp6_e3m2"), ("f16", "mxfp4"), ("f16", "mxfp6_e2m3")}
 
 
 def rare(cubin, first, last):
@@ -66,6 +68,8 @@ def loop(tool, settings):
                  if one["inner"] and any(bound["name"] == "tensor" for bound in one["bounds"])]
         most = max(loops, key=lambda one: one["instructions"])
         left_out = rare(cubin, most["first"], most["last"])
+    formats = dict(one.split("=") for one in settings)
+    assert left_out or (formats["format_a"], formats["format_b"]) not in CAPPED, "found no branch for scales above 1"
     alu = {unit["unit"]: unit["count"] for unit in most["mix"]}["alu"]
     return most["instructions"] - len(left_out), alu - sum(1 for one in left_out if ALU.fullmatch(one))
 

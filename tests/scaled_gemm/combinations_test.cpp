@@ -124,13 +124,14 @@ TEST_CASE("scaled_gemm: what MX formats and NVFP4 have beside f16 and in 6 bits,
   }
 }
 
-TEST_CASE("scaled_gemm: all codes of 6 bits, and all their scales beside bf16") {
-  for (const char* b : {"mxfp6_e2m3", "mxfp6_e3m2"})
+TEST_CASE("scaled_gemm: all codes of 4 and 6 bits, and all their scales beside bf16") {
+  for (const char* b : {"mxfp4", "mxfp6_e2m3", "mxfp6_e3m2"})
     for (const bool large : {false, true}) {
       Case one(with(shape(3, 128, 64), {{"format_a", "bf16"}, {"format_b", b}, {"d", "f32"}}));
       for (std::size_t row = 0; row < 128; ++row) {
         for (std::size_t k = 0; k < 64; ++k)
-          one.set_weight(row, k, static_cast<unsigned>((row + 5 * k) % 64));
+          one.set_weight(row, k,
+                         static_cast<unsigned>((row + 5 * k) % (b == std::string("mxfp4") ? 16 : 64)));
         for (std::size_t group = 0; group < 2; ++group)
           one.set_scale(row, group, row + (large ? 128 : 0));  // 255 is NaN
       }
@@ -158,6 +159,31 @@ TEST_CASE("scaled_gemm: scales beyond f16 round, vanish or become infinite, and 
       const std::vector<double> d = one.run({}, target);
       CHECK(std::ranges::count_if(d, [](double x) { return std::isinf(x); }) > 10);
       CHECK(std::ranges::none_of(d, [](double x) { return std::isnan(x); }));
+    }
+  }
+}
+
+TEST_CASE(
+    "scaled_gemm: all codes beside f16, with all scales that it has and NaN, above and below 1 in a "
+    "k-block") {
+  constexpr std::size_t kLeast = 95, kRows = 46, kNan = 3;  // 2^-32 to 2^13 times 7.5 are finite
+  for (const char* b : {"mxfp4", "mxfp6_e2m3", "mxfp6_e3m2"}) {
+    Case one(with(shape(2, kRows, 128), {{"format_a", "f16"}, {"format_b", b}, {"d", "f32"}}));
+    const unsigned codes = b == std::string("mxfp4") ? 16 : 64;
+    for (std::size_t row = 0; row < kRows; ++row) {
+      for (std::size_t k = 0; k < 128; ++k)
+        one.set_weight(row, k, static_cast<unsigned>((row + 7 * k) % codes));
+      for (std::size_t group = 0; group < 4; ++group)
+        one.set_scale(row, group,
+                      kLeast + (row + 11 * group) % (b == std::string("mxfp6_e3m2") ? kRows - 2 : kRows));
+    }
+    // A row of A multiplies two groups, so that small weights are not lost beside large ones.
+    for (std::size_t i = 0; i < 2; ++i)
+      for (std::size_t k = 0; k < 128; ++k) one.set_activation(i, k, k / 64 == i ? 1 : 0);
+    one.set_scale(kNan, 2, 0xff);
+    for (const char* target : {"sm_90a", "sm_80"}) {
+      const std::vector<double> d = one.run({}, target);
+      for (std::size_t i = 0; i < d.size(); ++i) CHECK(std::isnan(d[i]) == (i % kRows == kNan));
     }
   }
 }

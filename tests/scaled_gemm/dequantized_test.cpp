@@ -100,4 +100,34 @@ TEST_CASE("scaled_gemm, dequantized: NaN, zeros and the ends of the scales' rang
   }
 }
 
+TEST_CASE("scaled_gemm, dequantized: all codes of 4 bits, with scales at the ends of their range, and NaN") {
+  for (const char* format : {"mxfp4", "nvfp4"}) {
+    const Settings problem =
+        with(shape(35, 21, 96), {{"format_a", format}, {"format_b", format}, {"d", "f32"}});
+    const bool mx = format == std::string("mxfp4");
+    const auto made = [&](const char* name, const auto& code) { return tensor(problem, name, code); };
+    const auto elements = [](auto row, auto k) { return static_cast<unsigned>((row + 3 * k) % 16); };
+    const auto both = [&](const auto& scale_a, const auto& scale_b) {
+      return std::vector{made("a", elements), made("b", elements), made("scale_a", scale_a),
+                         made("scale_b", scale_b)};
+    };
+    const auto small = [&](auto row, auto group) {
+      return static_cast<unsigned>(mx ? (row + group) % 3 : (row + 5 * group) % 127);
+    };
+    const auto large = [&](auto row, auto group) {
+      return static_cast<unsigned>(mx ? 0xF0 + (row + group) % 3 : 126 - (3 * row + group) % 127);
+    };
+    for (const char* target : {"sm_80", "sm_90a"}) {
+      run(problem, {}, both(small, large), target);
+      run(problem, {}, both(large, small), target);
+      const auto nan = [&](auto row, auto group) {
+        return row == 7 && group == 1 ? (mx ? 0xFFU : 0x7FU) : large(row, group);
+      };
+      const RunResult result = run(problem, {}, both(nan, small), target);
+      const std::vector<double> d = values_of(result.tensors.back());
+      CHECK(std::ranges::count_if(d, [](double x) { return std::isnan(x); }) == 21);
+    }
+  }
+}
+
 }  // namespace ptxloom::scaled_gemm_test::textbook

@@ -144,7 +144,7 @@ TEST_CASE("scaled_gemm, weights: all scales of NVFP4, and of the tensor") {
     for (std::size_t row = 0; row < 130; ++row)
       for (std::size_t group = 0; group < 4; ++group)
         one.set_scale(row, group, row == 129 && group == 2 ? 0x7F : (row + 3 * group) % 127);
-    for (const char* target : {"sm_90a", "sm_80"}) {
+    for (const char* target : {"sm_90a", "sm_89", "sm_80"}) {
       one.set_tensor_scale(3.0F);
       const std::vector<double> d = one.run({}, target);
       CHECK(std::ranges::count_if(d, [](double x) { return std::isnan(x); }) == 5);

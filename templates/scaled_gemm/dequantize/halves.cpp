@@ -6,6 +6,7 @@
 
 #include "ptxloom/kit/fragments.hpp"
 #include "ptxloom/kit/narrow.hpp"
+#include "scaled_gemm/weights/halves.hpp"
 #include "scaled_gemm/weights/wide_dequantiser.hpp"
 
 namespace ptxloom::scaled_gemm::dequantize {
@@ -17,18 +18,7 @@ constexpr std::int64_t kCodeOfUe4m3 = 0x7f;
 /// makes 2^-126 times the magnitude.
 constexpr std::int64_t kSigns = 0x8000'8000, kMagnitudes = 0x01c0'01c0, kTwoTo126 = 0x7e80'7e80;
 constexpr int kSignShift = 12, kMagnitudeShift = 6;       // of an element's code in the lowest bits
-constexpr int kAndOr = (0xf0 & 0xcc) | 0xaa;              // lop3: (a & b) | c
 constexpr int kLowHalves = 0x5410, kHighHalves = 0x7632;  // prmt: of two registers
-
-Reg shifted(KernelBuilder& k, Reg word, int left) {
-  return left == 0 ? word : left > 0 ? k.shl(word, left) : k.shr(word, -left);
-}
-
-/// Minus zero changes no product. bf16 has fma alone before sm_90.
-Reg product(KernelBuilder& k, Reg a, Reg b) {
-  return k.has("mul.rn.bf16x2") ? k.op("mul.rn.bf16x2", a, b)
-                                : k.op("fma.rn.bf16x2", a, b, k.mov(b32, kSigns));
-}
 
 /// Bytes of a chunk in global memory, and in words those that have elements: of 6 bits 12 of 16 bytes.
 int chunk_bytes(const Operand& operand) { return operand.format.element.bits == 4 ? 8 : 16; }
@@ -120,8 +110,8 @@ std::vector<Reg> Halves::pairs_of_e2m1(std::span<const Reg> words, std::optional
       const Reg magnitudes = k_.and_(shifted(k_, word, kMagnitudeShift - 4 * i), kMagnitudes);
       const Reg bits =
           k_.op("lop3.b32", shifted(k_, word, kSignShift - 4 * i), k_.mov(b32, kSigns), magnitudes, kAndOr);
-      const Reg value = product(k_, bits, power);
-      apart.push_back(scale ? product(k_, value, scales) : value);
+      const Reg value = product_of_halves(k_, bf16, bits, power);
+      apart.push_back(scale ? product_of_halves(k_, bf16, value, scales) : value);
     }
     for (const int half : {kLowHalves, kHighHalves})
       for (std::size_t i = 0; i < apart.size(); i += 2)

@@ -3,7 +3,6 @@
 
 #include "ptxloom/kit/activation.hpp"
 #include "ptxloom/kit/epilogue.hpp"
-#include "scaled_gemm/weights/dequantiser.hpp"
 
 namespace ptxloom::scaled_gemm {
 
@@ -43,7 +42,7 @@ ResultColumn Results::column(Reg column) const {
 }
 
 Reg Results::scaled(Reg sum, const ResultRow& row, const ResultColumn& column) const {
-  if (const float factor = weight_factor(p_); factor != 1) sum = k_.mul(sum, factor);
+  if (const float factor = p_.weight_factor(); factor != 1) sum = k_.mul(sum, factor);
   for (const std::optional<Reg>& scale : {scale_a_, scale_b_, row.scale, column.scale})
     if (scale) sum = k_.mul(sum, *scale);
   if (p_.alpha != 1) sum = k_.mul(sum, in_["alpha"]);

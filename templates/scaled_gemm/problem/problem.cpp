@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "ptxloom/kit/activation.hpp"
+#include "ptxloom/kit/scaled_format.hpp"
 
 namespace ptxloom::scaled_gemm {
 namespace {
@@ -48,6 +49,16 @@ TensorPlan elements_of(std::string name, const Operand& operand, std::uint32_t b
 }
 
 }  // namespace
+
+// Of nvfp4 even the scales are not too large times the power of two that makes values of bits: 448 * 2^(126 -
+// 7) is a bf16, and 448 * 2^(14 - 7) an f16. Beside f16, weights in MX formats that are too large become
+// infinity.
+int Problem::held_back() const {
+  constexpr int kOfE4m3 = 7;
+  if (!b.shuffled || row_scales() || b.integers() || b.bytes()) return 0;
+  if (b.format.scale == ue4m3) return kOfE4m3;
+  return a.format.element == bf16 ? kit::find_scaled_format(b.format.name)->largest_exponent : 0;
+}
 
 Problem::Problem(const Settings& words)
     : m(size_of(words, "m")),

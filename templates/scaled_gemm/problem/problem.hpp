@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -108,6 +109,12 @@ struct Problem {
   bool scales_in_f32() const {
     return b.wide_scales() || (b.format.element == e3m2 && a.format.element == f16);
   }
+  /// Floats of 4 and 6 bits beside bf16 and f16 are divided by 2^held_back(), so that none is too large with
+  /// the largest scales. Accumulators are multiplied by weight_factor() for it.
+  ///@{
+  int held_back() const;
+  float weight_factor() const { return std::ldexp(1.0F, held_back()); }
+  ///@}
   /// The type whose arithmetic the tensor cores do: widened elements count as fp8.
   Type multiplied() const { return a.widened ? e4m3 : a.format.element; }
 };

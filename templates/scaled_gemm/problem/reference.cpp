@@ -13,7 +13,6 @@
 #include "ptxloom/numeric.hpp"
 #include "ptxloom/sampling.hpp"
 #include "ptxloom/truncation.hpp"
-#include "scaled_gemm/weights/dequantiser.hpp"
 
 namespace ptxloom::scaled_gemm {
 namespace {
@@ -33,7 +32,7 @@ struct Rounding {
 
 Rounding rounding_of(const Problem& p) {
   if (!p.b.shuffled || p.a.format.element == s8) return {};
-  if (!p.row_scales()) return {.type = p.a.format.element, .factor = weight_factor(p)};
+  if (!p.row_scales()) return {.type = p.a.format.element, .factor = p.weight_factor()};
   if (p.b.zero_points()) return {.type = e4m3, .codes = true};
   if (p.b.format.scale == ue4m3) return {.type = e4m3, .factor = 8};
   return {};

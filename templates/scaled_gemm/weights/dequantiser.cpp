@@ -21,10 +21,6 @@ constexpr int kRegisters = 4, kElements = 8;                   // of an instruct
 constexpr int kSignBit = 15;
 constexpr std::uint32_t kNibble = 0x000f, kMinus = 0x8000, kSignOfInteger = 8;
 constexpr int kAndXor = (0xf0 & 0xcc) ^ 0xaa;  // lop3: (a & b) ^ c
-constexpr int kAndOr = (0xf0 & 0xcc) | 0xaa;   // lop3: (a & b) | c
-
-/// 448 * 2^(126 - 7) is a bf16, and 448 * 2^(14 - 7) an f16.
-constexpr int kHeldBackOfE4m3 = 7;
 
 /// A type of 16 bits, as a float.
 struct Half {
@@ -35,25 +31,13 @@ struct Half {
 };
 Half half_of(Type type) { return type == bf16 ? Half{7, 127} : Half{10, 15}; }
 
-/// The exponent of what floats times their scale are divided by, so that none of them is too large: in nvfp4
-/// no scale times the power of two that makes values of bits. MX formats beside f16 are infinite there.
-int held_back(const Problem& p) {
-  if (p.b.format.scale == ue4m3) return kHeldBackOfE4m3;
-  return p.a.format.element == bf16 ? kit::find_scaled_format(p.b.format.name)->largest_exponent : 0;
-}
-
 /// The bits of a power of two whose lowest mantissa bits count ones: those of an integer there add it.
 std::uint32_t integer_base(Type type) { return type == bf16 ? 0x4300 : 0x6400; }
 
 }  // namespace
 
-float weight_factor(const Problem& p) {
-  const bool floats = p.b.shuffled && !p.row_scales() && !p.b.integers() && !p.b.bytes();
-  return floats ? std::ldexp(1.0F, held_back(p)) : 1.0F;
-}
-
 Dequantiser::Dequantiser(KernelBuilder& k, const Problem& p)
-    : Dequantiser(k, p, p.a.format.element, p.b.integers() ? 0 : held_back(p)) {}
+    : Dequantiser(k, p, p.a.format.element, p.held_back()) {}
 
 Dequantiser::Dequantiser(KernelBuilder& k, const Problem& p, Type type, int held_back)
     : k_(k),
@@ -72,9 +56,7 @@ Dequantiser::Dequantiser(KernelBuilder& k, const Problem& p, Type type, int held
     folded_ = !p.row_scales() && !p.scales_in_f32();
     if (!folded_) shrink_ = k.mov(b32, both_halves(half_of(type).power(moved_)));
   }
-  if (!fused_) return;
-  one_ = k.mov(b32, both_halves(kOne));
-  minus_zero_ = k.mov(b32, both_halves(kMinus));
+  if (fused_) one_ = k.mov(b32, both_halves(kOne));
 }
 
 // Bits of an element that move by as many places from the same word are a piece.
@@ -129,7 +111,7 @@ std::array<Reg, 4> Dequantiser::values(std::span<const Reg> unit, int instructio
       continue;
     }
     const Reg bits = bits_of_floats(unit, pieces_[(first + i) % pieces_.size()]);
-    made[i] = folded_ ? bits : product(bits, shrink_);
+    made[i] = folded_ ? bits : product_of_halves(k_, half_, bits, shrink_);
   }
   return made;
 }
@@ -144,7 +126,7 @@ void Dequantiser::raise(std::span<const Reg> scales, std::span<const Reg> into) 
   const Scales above = powers_from_one(scales.front());
   for (std::size_t i = 0; i < into.size(); ++i) {
     if (half_ == bf16)
-      multiply(into[i], into[i], above[row_of(i)]);
+      multiply_halves(k_, half_, into[i], into[i], above[row_of(i)]);
     else
       multiply_in_f32(into[i], into[i], above[row_of(i)]);
   }
@@ -172,7 +154,8 @@ Dequantiser::Scales Dequantiser::of_e4m3(Reg scales, int exponent) {
     const Reg codes = k_.unpack(b16, k_.and_(scales, std::int64_t{kCode << 8 | kCode})).front();
     const Reg values = k_.reg(b32);
     k_.emit(convert, values, codes);
-    if (half_ == f16) return spread(exponent == 0 ? values : product(values, power(exponent)));
+    if (half_ == f16)
+      return spread(exponent == 0 ? values : product_of_halves(k_, half_, values, power(exponent)));
     Scales made;
     const std::vector<Reg> wide = kit::unpack_values(k_, f16, 2, std::vector{values});
     for (std::size_t i = 0; i < made.size(); ++i) {
@@ -187,8 +170,8 @@ Dequantiser::Scales Dequantiser::of_e4m3(Reg scales, int exponent) {
   const Reg carry = k_.and_(k_.add(codes, both_halves(1)), both_halves(kCode + 1));
   const Reg not_a_number = k_.sub(k_.shl(carry, 8), carry);
   const bool wide = half_ == bf16;
-  Reg values = product(k_.shl(codes, wide ? 4 : 4 + kToHalf), power(wide ? 120 : 8));
-  if (exponent != 0) values = product(values, power(exponent));
+  Reg values = product_of_halves(k_, half_, k_.shl(codes, wide ? 4 : 4 + kToHalf), power(wide ? 120 : 8));
+  if (exponent != 0) values = product_of_halves(k_, half_, values, power(exponent));
   return spread(k_.or_(values, not_a_number));
 }
 
@@ -201,6 +184,7 @@ Reg Dequantiser::powers_up_to_one(Reg scales) {
                              k_.mov(b32, both_halves(kCodeOfOne)));
   if (least > 0)
     codes = larger_halves(k_, codes, k_.mov(b32, both_halves(static_cast<std::uint32_t>(least))));
+  // In f16 it is negative: modulo 2^32 the codes give back what the halves borrow.
   const std::uint32_t lowest = static_cast<std::uint32_t>(1 - least) << half.mantissa_bits;
   const std::uint32_t base = lowest * 0x1'0001U;
   return k_.fma(KernelBuilder::as(u32, codes), 1 << half.mantissa_bits, std::int64_t{base});
@@ -222,20 +206,6 @@ Reg Dequantiser::add(Reg a, Reg b) {
   return fused_ ? k_.op("fma.rn." + type_, a, one_, b) : k_.op("add.rn." + type_, a, b);
 }
 
-// Minus zero changes no sum.
-void Dequantiser::multiply(Reg into, Reg a, Reg b) {
-  if (fused_)
-    k_.emit("fma.rn." + type_, into, a, b, minus_zero_);
-  else
-    k_.emit("mul.rn." + type_, into, a, b);
-}
-
-Reg Dequantiser::product(Reg a, Reg b) {
-  const Reg made = k_.reg(b32);
-  multiply(made, a, b);
-  return made;
-}
-
 Reg Dequantiser::integers(Reg word, int number, Reg offset) {
   const std::uint32_t sign = p_.b.zero_points() ? 0 : kSignOfInteger;
   const Reg moved = number == 0 ? word : k_.shr(word, 4 * number);
@@ -246,9 +216,7 @@ Reg Dequantiser::bits_of_floats(std::span<const Reg> unit, const std::vector<Pie
   std::optional<Reg> codes;
   for (const Piece& piece : pieces) {
     const Reg word = unit[static_cast<std::size_t>(piece.word)];
-    const Reg moved = piece.shift == 0  ? word
-                      : piece.shift > 0 ? k_.shl(word, piece.shift)
-                                        : k_.shr(word, -piece.shift);
+    const Reg moved = shifted(k_, word, piece.shift);
     const std::int64_t mask = both_halves(piece.mask);
     codes = codes ? k_.op("lop3.b32", moved, k_.mov(b32, mask), *codes, kAndOr) : k_.and_(moved, mask);
   }
@@ -256,7 +224,7 @@ Reg Dequantiser::bits_of_floats(std::span<const Reg> unit, const std::vector<Pie
 }
 
 void Dequantiser::scale_pair(Reg into, Reg pair, Reg scale) {
-  p_.scales_in_f32() ? multiply_in_f32(into, pair, scale) : multiply(into, pair, scale);
+  p_.scales_in_f32() ? multiply_in_f32(into, pair, scale) : multiply_halves(k_, half_, into, pair, scale);
 }
 
 void Dequantiser::multiply_in_f32(Reg into, Reg pair, Reg scale) {

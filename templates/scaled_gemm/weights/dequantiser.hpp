@@ -18,18 +18,14 @@
 // u4                          the same without 8: from 0x4300 | code, 128 + the zero point is subtracted.
 // floats of 4 and 6 bits      the bits, as the lowest exponent bits and the highest mantissa bits of a bf16,
 //                             are 2^-126 times the value of an e2m1, subnormals included. The pieces that
-//                             they are moved in follow from the layout. They are multiplied once, by the
-//                             scale times 2^126. That of an MX format above 1 would be too large for this:
-//                             it counts as 1 there, and a branch that a warp takes if it has such a scale
-//                             multiplies again. Scales in f32 multiply after the power of two, and so do
-//                             those of e3m2 beside f16, for which f16 is too small. The epilogue multiplies
-//                             by weight_factor(), for which the type of A would be too small with the largest
-//                             scales, and in nvfp4 by the scale of the tensor. Only e3m2, and MX formats
-//                             beside f16, are ever rounded.
+//                             they are moved in follow from the layout. One multiplication makes the weight:
+//                             by the scale times that power of two, here 2^126. A scale of an MX format
+//                             above 1 would overflow there: factors() takes it as 1, and raise() multiplies
+//                             again, behind a branch. Weights lack weight_factor(), by which the epilogue
+//                             multiplies, so that the largest fit the type of A. Scales in f32, and those of
+//                             e3m2 beside f16, multiply in f32. Only e3m2, and MX formats beside f16, are
+//                             ever rounded.
 namespace ptxloom::scaled_gemm {
-
-/// What accumulators must be multiplied by.
-float weight_factor(const Problem& problem);
 
 class Dequantiser {
  public:
@@ -49,11 +45,11 @@ class Dequantiser {
   /// are f32. Zero points are ignored if there are none.
   Factors factors(std::span<const Reg> scales, Reg zeros);
   /// The four registers of the fragment of an instruction. `unit`: of the layout, which of 6 bits has the
-  /// fragments of two instructions. Where scales_count_as_one(), raise() must follow.
+  /// fragments of two instructions. If caps_scales(), raise() must follow.
   void make(std::span<const Reg> unit, int instruction, const Factors& factors, std::span<const Reg> into);
 
   /// Whether factors() takes scales above 1 as 1.
-  bool scales_count_as_one() const { return folded_ && p_.b.format.scale == ue8m0; }
+  bool caps_scales() const { return folded_ && p_.b.format.scale == ue8m0; }
   /// Whether a lane of the warp has a scale above 1 among these. A predicate.
   Reg any_above_one(std::span<const Reg> scales);
   /// Multiplies the registers of make() by the scales that are above 1.
@@ -64,8 +60,7 @@ class Dequantiser {
   Offsets offsets(Reg zeros);
   std::array<Reg, 4> values(std::span<const Reg> unit, int instruction, const Offsets& offsets);
   Scales of_e4m3(Reg scales, int exponent);  ///< times 2^exponent
-  void multiply(Reg into, Reg a, Reg b);
-  ///@}
+                                             ///@}
 
  private:
   /// Bits of a pair that lie in one word of a unit and move together.
@@ -82,7 +77,6 @@ class Dequantiser {
   void scale_pair(Reg into, Reg pair, Reg scale);
   void multiply_in_f32(Reg into, Reg pair, Reg scale);
   std::array<Reg, 2> spread(Reg pair);
-  Reg product(Reg a, Reg b);
   Reg powers_up_to_one(Reg scales);
   Scales powers_from_one(Reg scales);
   Reg add(Reg a, Reg b);
@@ -95,7 +89,7 @@ class Dequantiser {
   bool folded_ = false;                     // scales include 2^moved_
   int moved_ = 0;                           // 2^moved_ makes values of bits in fragments
   std::vector<std::vector<Piece>> pieces_;  // of each register of a unit
-  Reg zero_, mask_, offset_, shrink_, one_, minus_zero_;
+  Reg zero_, mask_, offset_, shrink_, one_;
 };
 
 }  // namespace ptxloom::scaled_gemm

@@ -93,15 +93,15 @@ void WeightGroups::make(const WeightBlock& block, int first, State& state, std::
     for (std::size_t i = 0; i < into.size() / kFragment; ++i)
       body(first + static_cast<int>(i), into.subspan(i * kFragment, kFragment));
   };
-  const bool raised = halves_ && halves_->scales_count_as_one();
-  if (raised && first == 0) state.above_one = halves_->any_above_one(block.scales);
+  const bool caps = halves_ && halves_->caps_scales();
+  if (caps && first == 0) state.above_one = halves_->any_above_one(block.scales);
   each([&](int instruction, std::span<const Reg> four) {
     if (wide_) return make_wide(block, instruction, state, four);
     if (halves_) return make_halves(block, instruction, state, four);
     make_bytes(block, 2 * instruction, state, four.first(2));
     make_bytes(block, 2 * instruction + 1, state, four.last(2));
   });
-  if (!raised) return;
+  if (!caps) return;
   k_.if_(state.above_one, [&] {
     each([&](int instruction, std::span<const Reg> four) {
       halves_->raise(scales_of(block, group_of(instruction * kWordDepth)), four);

@@ -13,7 +13,7 @@ namespace {
 // Instructions of a warp for a word of weights, counted in machine code by
 // tests/bench/weight_instructions.py; those on integers issue in every other clock and count twice. A share
 // of the loop is added, 1 to 4 of a word of 4 bits.
-constexpr double kOfIntegers = 27, kOfMxFloats = 33, kOfNvFloats = 38, kOfSixBits = 26;
+constexpr double kOfIntegers = 27, kOfMxFloats = 33, kOfNvFloats = 38, kOfSixBits = 27;
 constexpr double kOfWideIntegers = 51, kOfWideSixBits = 50;       // with scales in f32
 constexpr double kOfInt8 = 25, kOfFloat8 = 19, kOfMxFloat8 = 24;  // words of four elements
 constexpr double kBytesOfIntegers = 21, kBytesOfFloats = 26,      // that become 8 bits
