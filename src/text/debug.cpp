@@ -69,8 +69,8 @@ class SectionReader {
     const bool negative = in_.accept("-");
     if (negative) section_.negatives = true;
     const auto value = static_cast<std::uint64_t>(read_count(in_));
-    const bool fits = negative     ? value != 0 && value <= std::uint64_t{1} << (bits - 1)
-                      : bits >= 32 || value < std::uint64_t{1} << bits;
+    const bool fits = negative ? value != 0 && value <= std::uint64_t{1} << (bits - 1)
+                               : bits >= 32 || value < std::uint64_t{1} << bits;
     if (!fits) fail(at, "bad-size", "the number does not fit .b" + std::to_string(bits));
   }
 

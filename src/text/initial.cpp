@@ -48,7 +48,8 @@ class InitialReader {
       fail(open, "bad-size",
            std::to_string(count) + " initial values for " + std::to_string(sizes_[depth]) + " elements");
     if (depth == vector_ && count < sizes_[depth])
-      fail(open, "bad-size", "a vector needs an initial value for each of its " + std::to_string(sizes_[depth]) + " elements");
+      fail(open, "bad-size",
+           "a vector needs an initial value for each of its " + std::to_string(sizes_[depth]) + " elements");
     if (depth == 0) outermost_ = count;
   }
 

@@ -101,7 +101,8 @@ const std::vector<Case> kCases{
     {"9.0", "sm_75, debug", ".entry k() { ret; }", "debug-information"},
     {"9.0", "sm_75, debug", ".file 1 \"a\"\n.entry k() { .loc 1 2 3\nret; }", "debug-information"},
     {"9.0", "sm_75, debug", ".section .debug_x { }", ""},
-    {"9.0", "sm_75", ".entry k() { .loc 1 2 3, function_name $n, inlined_at 1 2 3\n.loc 1 2 3\nret; }" + kLabelled,
+    {"9.0", "sm_75",
+     ".entry k() { .loc 1 2 3, function_name $n, inlined_at 1 2 3\n.loc 1 2 3\nret; }" + kLabelled,
      "debug-information"},
     {"9.0", "sm_75", ".func f() { .loc 1 2 3\nret; }" + kInlinedOnly, ""},
     // variables
@@ -124,6 +125,7 @@ const std::vector<Case> kCases{
     {"9.0", "sm_75", ".shared .texref x;", "syntax"},
     {"9.0", "sm_75", ".const .surfref x;", "syntax"},
     {"9.0", "sm_75", ".entry k() { .local .samplerref x; ret; }", "syntax"},
+    {"9.0", "sm_75", ".entry k() { .global .texref x; ret; }", "type-without-storage"},
     // functions without a body
     {"9.0", "sm_75", ".func f();", "undefined-function"},
     {"9.0", "sm_75", ".visible .entry k();", "undefined-function"},

@@ -98,7 +98,8 @@ TEST_CASE("mov reads a special register in parts") {
   CHECK(fifth(".reg .b16 %h, %g; mov.b32 {%h, %g}, %lanemask_gt; cvt.u32.u16 %x, %h;") == 0xffc0);
   CHECK(fifth(".reg .b16 %h, %g; mov.b32 {%h, %g}, %tid.x; mov.b32 %x, {%g, %h};") == 37U << 16);
   CHECK(fifth(".reg .b8 %a, %b, %c, %d; mov.b32 {%a, %b, %c, %d}, %lanemask_gt; cvt.u32.u8 %x, %a;") == 0xc0);
-  CHECK(fifth("mov.b64 {%x, %y}, %clock64; mov.u64 %w, %clock64; cvt.u32.u64 %y, %w; sub.u32 %x, %y, %x;") < 100);
+  CHECK(fifth("mov.b64 {%x, %y}, %clock64; mov.u64 %w, %clock64; cvt.u32.u64 %y, %w; sub.u32 %x, %y, %x;") <
+        100);
   CHECK(fifth("mov.b64 {%y, %x}, %clock64;") == 0);
 }
 

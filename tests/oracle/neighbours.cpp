@@ -87,7 +87,6 @@ class Comparison {
     for (const Case& one : cases_) lines_.push_back(one.line);
     outcome_.lines = lines_.size();
     taken_.resize(lines_.size());
-    accepted_.resize(lines_.size());
   }
 
   void at(const Target& target) {
@@ -98,7 +97,7 @@ class Comparison {
     outcome_.cases += lines_.size();
     for (std::size_t i = 0; i < lines_.size(); ++i) {
       if (!theirs[i].judged) ++outcome_.unjudged;
-      if (theirs[i].judged && theirs[i].accepted) accepted_[i] = taken_[i] = true;
+      if (theirs[i].judged && theirs[i].accepted) taken_[i] = true;
       if (!theirs[i].judged || ours[i].accepted == theirs[i].accepted) continue;
       if (stricter_.contains(in_one_word(cases_[i].change))) {
         ++outcome_.stricter;
@@ -110,11 +109,13 @@ class Comparison {
         theirs[i] = ask_again(i, place);
         if (!theirs[i].judged || ours[i].accepted == theirs[i].accepted) continue;
       }
-      const bool expanded = is_expanded(i, theirs[i]);
-      if (expanded) taken_[i] = true;
-      Difference& difference = expanded ? expansions_[i] : differences_[{i, theirs[i].accepted}];
+      if (is_expanded(i, theirs[i])) {
+        ++outcome_.expanded;
+        taken_[i] = true;
+        continue;
+      }
+      Difference& difference = differences_[{i, theirs[i].accepted}];
       difference.targets += (difference.targets.empty() ? "" : ",") + std::string(target.name());
-      ++difference.count;
       difference.message = (theirs[i].accepted ? ours : theirs)[i].message;
     }
   }
@@ -125,13 +126,6 @@ class Comparison {
   }
 
   Outcome finish() {
-    for (const auto& [index, expansion] : expansions_) {
-      if (accepted_[index]) {
-        outcome_.expanded += expansion.count;
-      } else {  // what no target takes is refused, whatever the message names
-        differences_[{index, false}] = expansion;
-      }
-    }
     for (const auto& [key, difference] : differences_) {
       const auto& [index, theirs] = key;
       const Case& one = cases_[index];
@@ -151,7 +145,6 @@ class Comparison {
  private:
   struct Difference {
     std::string targets, message;
-    std::size_t count = 0;
   };
 
   /// Whether it refuses what it made of the line, not the line.
@@ -216,10 +209,8 @@ class Comparison {
   std::vector<Case> cases_;
   std::vector<std::string> lines_;
   std::vector<bool> taken_;  // by line: on a target before ptxas took it, for what stands there
-  std::vector<bool> accepted_;  // by line: on some target it assembles
   std::unordered_set<std::size_t> unparsed_;
   std::map<std::pair<std::size_t, bool>, Difference> differences_;
-  std::map<std::size_t, Difference> expansions_;  // refusals of what ptxas made of the line
   Outcome outcome_;
 };
 

@@ -249,7 +249,8 @@ class Neighbourhood {
   }
 
   /// The operands with one or more vectors as many times as long as one number is the other.
-  static std::vector<Operands> scaled_with(const Operands& operands, std::string_view from, std::string_view to) {
+  static std::vector<Operands> scaled_with(const Operands& operands, std::string_view from,
+                                           std::string_view to) {
     if (!is_number(from) || !is_number(to)) return {};
     const int before = std::stoi(std::string(from)), now = std::stoi(std::string(to));
     std::vector<std::size_t> vectors;

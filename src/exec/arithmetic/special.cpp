@@ -183,8 +183,7 @@ void decode_mov(Decoder& decoder) {
   if (out.count > 0) {
     plan.elements.front().mask = (Value{1} << out.type.bits) - 1;
     plan.elements.resize(static_cast<std::size_t>(out.count), plan.elements.front());
-    for (int i = 0; i < out.count; ++i)
-      plan.elements[static_cast<std::size_t>(i)].shift = i * out.type.bits;
+    for (int i = 0; i < out.count; ++i) plan.elements[static_cast<std::size_t>(i)].shift = i * out.type.bits;
   }
   emit_special(decoder, std::move(plan));
 }
