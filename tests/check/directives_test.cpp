@@ -115,7 +115,7 @@ const std::vector<Case> kCases{
     {"9.0", "sm_75", ".global .b32 x[2][0];", "bad-size"},
     {"9.0", "sm_75", ".global .v4 .b32 x = {1, 2, 3, 4};", ""},
     {"9.0", "sm_75", ".global .v4 .b32 x = {1, 2, 3};", "bad-size"},
-    {"9.0", "sm_75", ".global .v2 .b32 x = {};", "bad-size"},
+    {"9.0", "sm_75", ".global .v2 .b32 x = {};", "syntax"},
     {"9.0", "sm_75", ".global .v2 .b32 x[3] = {{1, 2}};", ""},
     {"9.0", "sm_75", ".global .v2 .b32 x[3] = {{1}, {2, 3}};", "bad-size"},
     {"9.0", "sm_75", ".common .shared .b32 x;", "syntax"},
