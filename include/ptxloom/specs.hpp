@@ -79,8 +79,9 @@ struct OperandSpec {
   bool registers_only = false;    ///< a literal as an element is not allowed
   bool sink_allowed = false;      ///< `_` is allowed as a destination
   bool negation_allowed = false;  ///< `!p` is allowed
-  std::optional<std::pair<std::int64_t, std::int64_t>> range;  ///< of an immediate, both ends included
-  std::int64_t step = 1;                                       ///< of the range, from its start
+  /// Of an immediate, both ends included; numbers without a sign if the second is below the first.
+  std::optional<std::pair<std::int64_t, std::int64_t>> range;
+  std::int64_t step = 1;              ///< of the range, from its start
   std::vector<std::int64_t> choices;  ///< values of an immediate; empty: any in the range
   std::string space;                  ///< state space of an address: "shared"; empty: generic
   std::string variables;    ///< state space of the variables that an address may name; mostly `space`

@@ -48,6 +48,7 @@ std::vector<Diagnostic> check(const ir::Module& module) {
   check_module_names(module, found);
   const ModuleNames names(module);
   check_functions(module, names, found);
+  check_debug(module, found);
   check_limits(module, found);
   check_storage(module, found);
   if (!target) return found;

@@ -4,8 +4,8 @@
 
 #include "check/rules.hpp"
 
-// Functions as a module declares them: consistently each time, with aliases that can stand for their target,
-// and with compatible directives.
+// Functions as a module declares them: consistently each time, with a body somewhere, with aliases that can
+// stand for their target, and with compatible directives.
 namespace ptxloom::check_rules {
 namespace {
 
@@ -36,6 +36,16 @@ void check_results(const ir::Function& function, Diagnostics& out) {
                  .hint = "return one array in .param, as C++ compilers return a struct"});
 }
 
+/// Whether the module has no function behind the name, and does not say that another module has it. ptxas
+/// refuses that also with -c, and where nothing calls it.
+bool is_unresolved(const ir::Module& module, const ir::Function& function) {
+  const auto resolves = [&](const ir::Function& other) {
+    return other.name == function.name && (other.defined || other.linkage == ir::Linkage::external);
+  };
+  const auto names_it = [&](const ir::Alias& alias) { return alias.name == function.name; };
+  return std::ranges::none_of(module.functions, resolves) && std::ranges::none_of(module.aliases, names_it);
+}
+
 std::string alias_problem(const ir::Function& name, const ir::Function& of) {
   if (name.defined) return name.name + " has a body";
   if (of.linkage == ir::Linkage::external || of.linkage == ir::Linkage::weak)
@@ -54,6 +64,10 @@ void check_functions(const ir::Module& module, const ModuleNames& names, Diagnos
       out.push_back({.code = "mismatched-declaration",
                      .message = function.name + " is declared twice, with other parameters or results",
                      .hint = "make the declarations equal to the definition"});
+    if (!meant.defined && function.linkage != ir::Linkage::external && is_unresolved(module, function))
+      out.push_back({.code = "undefined-function",
+                     .message = "function " + function.name + " is declared without .extern, and has no body",
+                     .hint = "write .extern before .func, or define it"});
   }
   for (const ir::Alias& alias : module.aliases) {
     const ir::Function *const name = names.function(alias.name), *const of = names.function(alias.of);

@@ -22,13 +22,17 @@ void add_of_interface(const ir::Interface& interface, std::vector<std::string_vi
   if (interface.abi_preserve_control) names.emplace_back(".abi_preserve_control");
 }
 
-bool has_wide(const auto& declarations) {
-  return std::ranges::any_of(declarations, [](const auto& declared) { return declared.type == b128; });
+bool has_wide(const std::vector<ir::Parameter>& parameters) {
+  return std::ranges::any_of(parameters, [](const ir::Parameter& parameter) {
+    return parameter.type == b128 && parameter.count == 0 && !parameter.unsized;
+  });
 }
 
-/// Of prototypes ptxas asks no version.
+/// Of prototypes and arrays ptxas asks no version.
 bool has_wide_type(const ir::Function& function) {
-  return has_wide(function.parameters) || has_wide(function.results) || has_wide(function.registers);
+  const auto wide = [](const ir::RegisterDecl& declared) { return declared.type == b128; };
+  return has_wide(function.parameters) || has_wide(function.results) ||
+         std::ranges::any_of(function.registers, wide);
 }
 
 /// Every need of one owner.
@@ -46,7 +50,8 @@ class Needs {
  private:
   void of(const ir::Variable& variable) const {
     if (variable.unified) feature("", variable.name, ".unified");
-    if (variable.type == b128) feature("", variable.name, kWideType);
+    const bool array = variable.count != 1 || variable.array;
+    if (variable.type == b128 && !array) feature("", variable.name, kWideType);
     if (std::ranges::any_of(variable.addresses, [](const ir::AddressValue& a) { return a.mask != 0; }))
       feature("", variable.name, kMask);
   }

@@ -65,6 +65,8 @@ void check_alignment(const Scope& scope, const ir::Instruction& instruction, Dia
 void check_call(const Scope& scope, const ir::Call& call, Diagnostics& out);
 /// Functions are declared consistently, and aliases can stand for their target.
 void check_functions(const ir::Module& module, const ModuleNames& names, Diagnostics& out);
+/// Debug information is there where it is announced, and names places that exist.
+void check_debug(const ir::Module& module, Diagnostics& out);
 /// Constants and parameters do not exceed PTX's limits.
 void check_limits(const ir::Module& module, Diagnostics& out);
 /// Variables, registers and parameters have types that can be declared.

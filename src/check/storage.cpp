@@ -14,10 +14,12 @@ class StorageCheck {
  public:
   explicit StorageCheck(Diagnostics& out) : out_(out) {}
 
-  void variable(const std::string& where, const ir::Variable& variable) {
+  // Textures, samplers and surfaces are variables of a module, in .global.
+  void variable(const std::string& where, const ir::Variable& variable, bool of_module) {
     const bool for_call = variable.space == ir::Space::function;
     const bool array = variable.count != 1 || variable.array;
-    if (ir::is_declarable(variable.type) && !(for_call && (is_odd(variable.type, array)))) return;
+    const bool placed = !ir::is_opaque(variable.type) || (of_module && variable.space == ir::Space::global);
+    if (ir::is_declarable(variable.type) && placed && !(for_call && is_odd(variable.type, array))) return;
     refuse(where + "variable " + variable.name, variable.type);
   }
   void parameter(const std::string& where, const ir::Parameter& parameter, bool entry) {
@@ -62,13 +64,13 @@ class StorageCheck {
 
 void check_storage(const ir::Module& module, Diagnostics& out) {
   StorageCheck check(out);
-  for (const ir::Variable& variable : module.variables) check.variable("", variable);
+  for (const ir::Variable& variable : module.variables) check.variable("", variable, true);
   for (const ir::Function& function : module.functions) {
     const std::string where = (function.entry ? "kernel " : "function ") + function.name + ": ";
     for (const ir::Parameter& parameter : function.parameters)
       check.parameter(where, parameter, function.entry);
     for (const ir::Parameter& result : function.results) check.parameter(where, result, false);
-    for (const ir::Variable& variable : function.variables) check.variable(where, variable);
+    for (const ir::Variable& variable : function.variables) check.variable(where, variable, false);
     for (const ir::Prototype& prototype : function.prototypes)
       for (const auto* list : {&prototype.parameters, &prototype.results})
         for (const ir::Parameter& parameter : *list) check.parameter(where, parameter, false);

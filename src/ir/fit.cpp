@@ -99,7 +99,10 @@ bool in_range(const OperandSpec& place, std::int64_t value) {
   if (place.registers_allowed && place.type == s32) value = static_cast<std::int32_t>(value);
   if (place.range) {
     const auto [first, last] = *place.range;
-    if (value < first || value > last || (value - first) % place.step != 0) return false;
+    const auto number = [](std::int64_t n) { return static_cast<std::uint64_t>(n); };
+    const bool within = last < first ? number(first) <= number(value) && number(value) <= number(last)
+                                     : first <= value && value <= last;
+    if (!within || (number(value) - number(first)) % number(place.step) != 0) return false;
   }
   return place.choices.empty() ||
          std::find(place.choices.begin(), place.choices.end(), value) != place.choices.end();

@@ -120,7 +120,7 @@ class OperandParser {
     for (std::string_view word : split(values, '|')) spec_.choices.push_back(number(word));
   }
 
-  /// "0..3", "0../16", "4..8/4".
+  /// "0..3", "0../16", "4..8/4", "0..-1/32".
   void parse_range(std::string_view range) {
     const std::size_t dots = range.find("..");
     const std::size_t slash = std::min(range.find('/'), range.size());

@@ -58,7 +58,8 @@ std::string OperandSpec::describe() const {
   std::string values;
   for (std::int64_t choice : choices) values += (values.empty() ? "" : "|") + number(choice);
   if (range) {
-    const bool open = range->second == std::numeric_limits<std::int64_t>::max();
+    const bool open =
+        range->second == std::numeric_limits<std::int64_t>::max() || range->second < range->first;
     values = number(range->first) + ".." + (open ? "" : number(range->second));
     if (step != 1) values += "/" + number(step);
   }

@@ -5,7 +5,8 @@
 #include "text/token_stream.hpp"
 
 // Debug information: `.file`, `.loc` and `.section`. It is not interpreted: a section is checked for its
-// grammar and kept verbatim. These directives have no `;`: .file and .loc end with their line.
+// grammar and the sizes of its numbers, and kept verbatim. These directives have no `;`: .file and .loc end
+// with their line.
 namespace ptxloom::text {
 
 /// `.file 1 "name", 123, 456`

@@ -54,6 +54,16 @@ struct Common {
   std::uint32_t vector = 1;
 };
 
+// What only variables in .global can be.
+void refuse_outside_global(const ir::Variable& variable, const Token& at) {
+  const std::string_view what = variable.managed                          ? ".managed"
+                                : variable.unified                        ? ".unified"
+                                : variable.linkage == ir::Linkage::common ? ".common"
+                                : is_opaque(variable.type)                ? "textures and surfaces"
+                                                                          : "";
+  if (!what.empty()) fail(at, "syntax", "only .global variables can be " + std::string(what));
+}
+
 Common read_common(TokenStream& in, ir::Linkage linkage) {
   Common common{.variable = {.name = {}, .linkage = linkage}};
   const Token& at = in.peek();
@@ -74,8 +84,7 @@ Common read_common(TokenStream& in, ir::Linkage linkage) {
   if (*space == ir::Space::function && is_opaque(read.type))
     fail(type, "syntax", "a .param variable cannot have the type ." + std::string(read.type.name),
          "use .b32 or .b64");
-  if (common.variable.managed && *space != ir::Space::global)
-    fail(type, "syntax", "only .global variables can be .managed");
+  if (*space != ir::Space::global) refuse_outside_global(common.variable, type);
   if (common.variable.type == pred)
     fail(type, "syntax", "a predicate can only be a register", "declare it with .reg");
   if (common.vector > 1)
@@ -140,7 +149,8 @@ std::vector<std::uint64_t> read_dimensions(TokenStream& in) {
       continue;
     }
     const std::int64_t n = read_count(in);
-    if (n <= 0 || static_cast<std::uint64_t>(n) > kLargest)
+    const std::int64_t least = dimensions.empty() ? 0 : 1;  // [0] is []
+    if (n < least || static_cast<std::uint64_t>(n) > kLargest)
       fail(at, "bad-size", "an array must have at least one element");
     dimensions.push_back(static_cast<std::uint64_t>(n));
     in.expect("]");

@@ -12,6 +12,7 @@ class InitialReader {
  public:
   InitialReader(TokenStream& in, const Shape& shape, const Globals& globals, ir::Variable& variable)
       : in_(in), globals_(globals), variable_(variable), sizes_(shape.dimensions) {
+    vector_ = shape.vector > 1 ? sizes_.size() : kNone;
     if (shape.vector > 1) sizes_.push_back(shape.vector);
   }
 
@@ -36,7 +37,7 @@ class InitialReader {
     if (!in_.accept("{"))
       fail(open, "syntax", "expected '{', found " + quoted(open),
            "an array of " + std::to_string(sizes_.size()) + " dimensions needs as many nested lists");
-    if (depth == 0 && sizes_[0] != 0 && in_.accept("}")) return;
+    if (depth == 0 && sizes_[0] != 0 && vector_ != 0 && in_.accept("}")) return;
     std::uint64_t count = 0;
     do {
       read(depth + 1);
@@ -46,6 +47,9 @@ class InitialReader {
     if (count > sizes_[depth] && sizes_[depth] != 0)
       fail(open, "bad-size",
            std::to_string(count) + " initial values for " + std::to_string(sizes_[depth]) + " elements");
+    if (depth == vector_ && count < sizes_[depth])
+      fail(open, "bad-size",
+           "a vector needs an initial value for each of its " + std::to_string(sizes_[depth]) + " elements");
     if (depth == 0) outermost_ = count;
   }
 
@@ -122,7 +126,10 @@ class InitialReader {
   TokenStream& in_;
   const Globals& globals_;
   ir::Variable& variable_;
+  static constexpr std::size_t kNone = ~std::size_t{0};
+
   std::vector<std::uint64_t> sizes_;  // of the dimensions; for a vector the last one
+  std::size_t vector_ = kNone;        // the depth at which the elements of a vector stand
   std::uint64_t outermost_ = 0;
 };
 

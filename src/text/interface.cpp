@@ -40,6 +40,9 @@ ParameterToken read_parameter(TokenStream& in) {
   if (!read.in_register) in.expect(".param");
   if (in.accept(".align")) read.parameter.alignment = read_alignment(in);
   const Token type = in.peek();
+  if (read.in_register && (type.is(".v2") || type.is(".v4")))
+    fail(type, "unsupported", "a vector register as a parameter or result of a function is not supported",
+         "pass its elements, each in a register, or all in an array in .param");
   read.parameter.type = read_type(in);
   if (read.parameter.type == pred && !read.in_register)
     fail(type, "syntax", "a predicate can only be passed in a register");

@@ -126,7 +126,11 @@ class ModuleParser {
     if (token.is(".file")) return file(token);
     if (token.is(".section")) return section();
     const ir::Linkage linkage = read_linkage(in_);
-    if (in_.peek().is(".entry") || in_.peek().is(".func")) return function(linkage);
+    if (in_.peek().is(".entry") || in_.peek().is(".func")) {
+      if (linkage == ir::Linkage::common)
+        fail(in_.peek(), "syntax", "a function cannot be .common", "only a .global variable can");
+      return function(linkage);
+    }
     if (starts_variable(in_.peek())) return variables(linkage);
     fail(token, "syntax", "expected a directive of a module, found " + quoted(token),
          ".version .target .address_size .entry .func .global .const .shared .alias .pragma .file .section");

@@ -92,6 +92,17 @@ TEST_CASE("special registers are read at any width, by mov and cvt") {
   CHECK(last("cvt.s32.s8 %x, %lanemask_lt;") == 0xffff'ffff);
 }
 
+TEST_CASE("mov reads a special register in parts") {
+  // lanemask_gt of lane 5 is ffffffc0.
+  const auto fifth = [](const std::string& statements) { return result_of(statements)[37]; };
+  CHECK(fifth(".reg .b16 %h, %g; mov.b32 {%h, %g}, %lanemask_gt; cvt.u32.u16 %x, %h;") == 0xffc0);
+  CHECK(fifth(".reg .b16 %h, %g; mov.b32 {%h, %g}, %tid.x; mov.b32 %x, {%g, %h};") == 37U << 16);
+  CHECK(fifth(".reg .b8 %a, %b, %c, %d; mov.b32 {%a, %b, %c, %d}, %lanemask_gt; cvt.u32.u8 %x, %a;") == 0xc0);
+  CHECK(fifth("mov.b64 {%x, %y}, %clock64; mov.u64 %w, %clock64; cvt.u32.u64 %y, %w; sub.u32 %x, %y, %x;") <
+        100);
+  CHECK(fifth("mov.b64 {%y, %x}, %clock64;") == 0);
+}
+
 TEST_CASE("a clock advances") {
   const auto out =
       result_of("mov.u32 %y, %clock; mov.u64 %w, %clock64; cvt.u32.u64 %x, %w; sub.u32 %x, %x, %y;");

@@ -114,6 +114,8 @@ std::vector<Target> neighbour_targets(const Question& question);
 
 /// Other words in the slots, and in the fixed parts of the text.
 std::vector<Case> other_words(const Question& question, std::span<const Variant> sources);
+/// The form's words in combinations that it lacks.
+std::vector<Case> unknown_words(const Question& question);
 /// Words added, written twice, and in another order.
 std::vector<Case> other_spellings(const Question& question, std::span<const Variant> sources);
 /// Operands of other widths, classes, counts and values; one less, one more.

@@ -53,6 +53,7 @@ std::vector<Case> neighbours(const Question& question) {
     std::shuffle(cases.begin(), cases.end(), question.random);
     cases.resize(limits.cases);
   }
+  if (question.options.alone) append(cases, unknown_words(question));
   append(cases, other_spellings(question, sources(limits.spellings)));
   append(cases, other_operands(question, sources(limits.operands)));
   remove_known(cases, variants);

@@ -63,7 +63,10 @@ Texts numbers_around(const OperandSpec& operand) {
       add(operand.range->second);
       add(operand.range->second + 1);
     }
-    if (operand.step > 1) add(operand.range->first + 1);
+    if (operand.step > 1) {
+      add(operand.range->first + 1);
+      add(-operand.step);
+    }
   }
   for (std::int64_t choice : operand.choices) {
     add(choice - 1);

@@ -22,6 +22,9 @@ using Operands = std::vector<std::optional<OperandSpec>>;
 // Neighbours with two words changed: among all forms, of a form by itself, with --all.
 constexpr std::size_t kPairs = 160, kPairsAlone = 400, kPairsAll = 8000;
 constexpr std::size_t kMostLeftOut = 3;  // operands side by side that are left out together with a word
+// Lines of a form by itself that have its words in combinations that it lacks, and combinations looked at.
+constexpr std::size_t kUnknown = 2000, kLookedAt = 20'000;
+constexpr std::size_t kMostScaled = 4;  // vectors whose lengths change with a number
 
 bool is_number(std::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
@@ -64,14 +67,45 @@ class Neighbourhood {
         made.foreign = value;
       values[slot] = value;
       hidden[slot] = false;
-      made.change += (made.change.empty() ? "" : " ") +
-                     std::string(form_.slots().name(static_cast<int>(slot))) + "=" + std::string(value);
+      made.change += (made.change.empty() ? "" : " ") + change_of({slot, value});
     }
     const std::string opcode = form_.opcode().render(values, hidden);
-    if (opcode.find("..") != opcode.npos || opcode.ends_with('.') || opcode.starts_with('.')) return;
-    if (repeats_a_flag(opcode, words_)) return;  // other_spellings has those
-    for (Operands& operands : operands_for(data, values, changes))
-      add(opcode, std::move(operands), made, out);
+    if (!is_well_formed(opcode)) return;
+    std::vector<Operands> tried = operands_for(data, values, changes);
+    if (thorough_ && changes.size() == 1) add_unlike(data, changes.front().second, tried);
+    for (Operands& operands : tried) add(opcode, std::move(operands), made, out);
+  }
+
+  /// Words of the form in combinations that no variant has, each a variant with one word replaced, with the
+  /// operands of that variant and of the nearest one with the new word; where the word is a number, also with
+  /// vectors longer or shorter as it says. A row that a form has lost shows with these.
+  std::vector<Case> unknown(std::mt19937& random) const {
+    std::unordered_set<std::string_view> known;
+    for (const Variant& variant : all_) known.insert(variant.opcode());
+    const std::vector<int>& slots = form_.opcode().slots();
+    const auto below = [&](std::size_t end) {
+      return std::uniform_int_distribution<std::size_t>(0, end - 1)(random);
+    };
+    std::vector<Case> cases;
+    for (std::size_t i = 0; !slots.empty() && i < kLookedAt && cases.size() < kUnknown; ++i) {
+      const VariantData& data = *all_[below(all_.size())].data();
+      const int slot = slots[below(slots.size())];
+      const auto& domain = form_.domain(slot);
+      const Change change{static_cast<std::size_t>(slot), domain[below(domain.size())].value};
+      std::vector<std::string_view> values = data.values;
+      std::vector<bool> hidden = data.hidden;
+      values[change.first] = change.second;
+      hidden[change.first] = false;
+      const std::string opcode = form_.opcode().render(values, hidden);
+      if (known.contains(opcode) || !is_well_formed(opcode)) continue;
+      const Case made{.line = {}, .change = change_of(change), .foreign = {}};
+      for (Operands& operands : operands_for(data, values, {change})) {
+        for (Operands& scaled : scaled_with(operands, data.values[change.first], change.second))
+          add(opcode, std::move(scaled), made, cases);
+        add(opcode, std::move(operands), made, cases);
+      }
+    }
+    return cases;
   }
 
   /// Two words left out, as where one comes with the other.
@@ -108,6 +142,16 @@ class Neighbourhood {
   }
 
  private:
+  std::string change_of(const Change& change) const {
+    return std::string(form_.slots().name(static_cast<int>(change.first))) + "=" + std::string(change.second);
+  }
+
+  /// Whether no word is empty, and no flag repeated: other_spellings has those.
+  bool is_well_formed(std::string_view opcode) const {
+    return opcode.find("..") == opcode.npos && !opcode.ends_with('.') && !opcode.starts_with('.') &&
+           !repeats_a_flag(opcode, words_);
+  }
+
   std::vector<std::string> parts_of(const VariantData& data) const {
     std::vector<std::string> parts;
     for (const spec::Unit& unit : form_.opcode().units()) {
@@ -168,7 +212,6 @@ class Neighbourhood {
           result.push_back(retyped(std::move(*filled), from->type, to->type));
       }
     }
-    if (thorough_ && changes.size() == 1) add_unlike(data, changes.front().second, result);
     return result;
   }
 
@@ -192,12 +235,37 @@ class Neighbourhood {
     }
     for (std::size_t first = 0; first < filled->size(); ++first) {
       Operands fewer = *filled;
+      bool address = false;
       for (std::size_t i = first; i < std::min(first + kMostLeftOut, fewer.size()); ++i) {
         if (!fewer[i]) continue;
+        address = address || fewer[i]->kind == OperandSpec::Kind::address;
         fewer[i].reset();
-        result.push_back(fewer);
+        // A register in place of an address ptxas takes for one without brackets, which we refuse on purpose.
+        const bool last = std::none_of(fewer.begin() + static_cast<std::ptrdiff_t>(i), fewer.end(),
+                                       [](const auto& operand) { return operand.has_value(); });
+        if (!address || last) result.push_back(fewer);
       }
     }
+  }
+
+  /// The operands with one or more vectors as many times as long as one number is the other.
+  static std::vector<Operands> scaled_with(const Operands& operands, std::string_view from,
+                                           std::string_view to) {
+    if (!is_number(from) || !is_number(to)) return {};
+    const int before = std::stoi(std::string(from)), now = std::stoi(std::string(to));
+    std::vector<std::size_t> vectors;
+    for (std::size_t i = 0; i < operands.size() && vectors.size() < kMostScaled; ++i)
+      if (operands[i] && operands[i]->count > 0) vectors.push_back(i);
+    std::vector<Operands> result;
+    for (std::size_t chosen = 1; chosen < std::size_t{1} << vectors.size(); ++chosen) {
+      Operands scaled = operands;
+      for (std::size_t v = 0; v < vectors.size(); ++v) {
+        int& count = scaled[vectors[v]]->count;
+        if ((chosen >> v & 1) != 0) count = std::max(1, count * now / std::max(1, before));
+      }
+      result.push_back(std::move(scaled));
+    }
+    return result;
   }
 
   std::optional<Operands> fill(spec::Values values) const {
@@ -307,6 +375,11 @@ std::vector<Case> other_words(const Question& question, std::span<const Variant>
     around.with_slots(*sources[pick(sources.size())].data(), {{a, value(a)}, {b, value(b)}}, cases);
   }
   return cases;
+}
+
+std::vector<Case> unknown_words(const Question& question) {
+  const std::vector<Variant> all = question.specs.variants(question.form.name);
+  return Neighbourhood(question, all).unknown(question.random);
 }
 
 }  // namespace ptxloom::oracle

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <array>
 #include <catch2/catch_test_macros.hpp>
+#include <cstdint>
 
 #include "reading.hpp"
 
@@ -35,7 +37,8 @@ $L__info_string0:
 
 .section .debug_info
 {
-.b32 end-begin, .debug_str+4
+.b32 end-begin
+.b32 .debug_str+4
 .b64 begin
 .b16 -1
 .b32 end-begin
@@ -61,6 +64,12 @@ TEST_CASE("debug information prints as it was") {
   CHECK((*result.module.files[1].stamp)[1] == 1234);
 }
 
+TEST_CASE("a file may have a time without a size") {
+  const ParseResult result = parse(module_of(".file 3 \"f\", 17"), compiled_specs());
+  REQUIRE(result.ok());
+  CHECK(result.module.files[0].stamp == std::array<std::uint64_t, 2>{17, 0});
+}
+
 TEST_CASE("what is wrong with debug information is reported where it stands") {
   CHECK(places(module_of(".file x \"f\"")) == Found{"4:7 syntax"});
   CHECK(places(module_of(".file 1 f")) == Found{"4:9 syntax"});
@@ -69,4 +78,11 @@ TEST_CASE("what is wrong with debug information is reported where it stands") {
   CHECK(places(module_of(".entry k() { .loc 1 (2) 3\n ret; }")) == Found{"4:21 syntax"});
   CHECK(places(module_of(".section .debug_str { .u8 1 }")) == Found{"4:23 syntax"});
   CHECK(places(module_of(".section .debug_str { .b8 1")) == Found{"4:28 syntax"});
+  CHECK(places(module_of(".section debug_str { }")) == Found{"4:10 syntax"});
+  CHECK(places(module_of(".section .debug_str { .b8 255, 256 }")) == Found{"4:32 bad-size"});
+  CHECK(places(module_of(".section .debug_str { .b16 -32768, -32769 }")) == Found{"4:36 bad-size"});
+  CHECK(places(module_of(".section .debug_str { .b32 4294967296, -0 }")) == Found{"4:40 bad-size"});
+  CHECK(places(module_of(".section .debug_str { a: .b16 a }")) == Found{"4:31 bad-size"});
+  CHECK(places(module_of(".section .debug_str { a: .b32 a, a }")) == Found{"4:32 syntax"});
+  CHECK(places(module_of(".section .debug_str { a: .b8 1 a: .b8 2 }")) == Found{"4:32 duplicate-name"});
 }

@@ -213,7 +213,7 @@ TEST_CASE("each error is reported where it stands, and reading goes on") {
   CHECK(complaints(kernel("@p9 ret;")) == Found{"5:2 undefined-name"});
   CHECK(complaints(kernel(".reg .b32 r;\nmov.b32 r, 0b12;")) == Found{"6:12 bad-number"});
   CHECK(complaints(kernel(".reg .b32 r<99999999>;")) == Found{"5:11 too-many-registers"});
-  CHECK(complaints(kernel(".shared .b32 x[0];")) == Found{"5:16 bad-size"});
+  CHECK(complaints(kernel(".shared .b32 x[0];")) == Found{"5:14 bad-size"});
   CHECK(complaints(kernel(".global .b32 x[2] = {1,2,3};")) == Found{"5:21 bad-size"});
   CHECK(complaints(kernel(".shared .b32 x = 1;")) == Found{"5:14 syntax"});
   CHECK(complaints(kernel("ret;; ret;")) == Found{"5:5 syntax"});

@@ -115,6 +115,8 @@ struct SpecialPlan {
   struct Element {
     Special read;
     std::size_t axis = 0;
+    int shift = 0;  // to the first bit that the element of the destination has
+    Value mask = ~Value{0};
   };
   std::vector<Element> elements;  // one per element of the destination
   Type from, to;                  // of cvt
@@ -133,10 +135,10 @@ Value converted(const SpecialPlan& plan, Value value) {
 void run_special(Warp& warp, const Operation& op, Mask mask) {
   const auto& plan = op.plan_as<SpecialPlan>();
   for (std::size_t i = 0; i < plan.elements.size(); ++i) {
-    const auto [read, axis] = plan.elements[i];
+    const SpecialPlan::Element& element = plan.elements[i];
     const Slot& out = op.slots[i];
     const auto value = [&](int lane) {
-      const Value raw = read(warp, lane, axis);
+      const Value raw = element.read(warp, lane, element.axis) >> element.shift & element.mask;
       return plan.to.bits == 0 ? raw : converted(plan, raw);
     };
     for_lanes(mask, [&](int lane) {
@@ -174,7 +176,17 @@ void emit_special(Decoder& decoder, SpecialPlan plan) {
   decoder.emit(std::move(op));
 }
 
-void decode_mov(Decoder& decoder) { emit_special(decoder, {.elements = {element_of(decoder)}}); }
+// Into one register, or its parts into several.
+void decode_mov(Decoder& decoder) {
+  const OperandSpec& out = decoder.variant().operands()[0];
+  SpecialPlan plan{.elements = {element_of(decoder)}};
+  if (out.count > 0) {
+    plan.elements.front().mask = (Value{1} << out.type.bits) - 1;
+    plan.elements.resize(static_cast<std::size_t>(out.count), plan.elements.front());
+    for (int i = 0; i < out.count; ++i) plan.elements[static_cast<std::size_t>(i)].shift = i * out.type.bits;
+  }
+  emit_special(decoder, std::move(plan));
+}
 
 void decode_cvt(Decoder& decoder) {
   emit_special(decoder,
