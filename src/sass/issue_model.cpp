@@ -366,7 +366,7 @@ Occupancy occupancy_of(const CubinFunction& function, int chip, const ModelOptio
 }
 
 IssueModel issue_model(const Listing& listing, int chip, const ModelOptions& options) {
-  const OperandTable operands;
+  const OperandTable& operands = OperandTable::compiled();
   const LatencyTable latencies(chip);
   const IssueTable table(chip, options.loads);
   IssueModel made{.file = listing.file,

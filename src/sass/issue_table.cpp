@@ -103,7 +103,7 @@ std::string_view operand_at(const InstructionText& text, int at) {
 }  // namespace
 
 IssueTable::IssueTable(int chip, LoadFrom from) : assumed_(chip != kMeasuredChip) {
-  const nlohmann::json data = nlohmann::json::parse(kIssue);
+  static const nlohmann::json data = nlohmann::json::parse(kIssue);
   chip_ = chip_in(rows_in(data.at("sms")), chip);
   units_ = units_in(rows_in(data.at("units")), chip);
   for (const auto& table : data.at("instructions"))

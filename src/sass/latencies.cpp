@@ -26,7 +26,7 @@ std::array<std::string, 2> names_of(const Access& access) {
 }  // namespace
 
 LatencyTable::LatencyTable(int chip) {
-  const nlohmann::json data = nlohmann::json::parse(kLatencies);
+  static const nlohmann::json data = nlohmann::json::parse(kLatencies);
   for (const auto& table : data.at("latencies")) {
     if (!has_chip(table.at("chips").get_ref<const std::string&>(), chip)) continue;
     const std::string file = table.at("file");

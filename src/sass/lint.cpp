@@ -157,7 +157,7 @@ class Linter {
 
   int chip_;
   bool notes_;
-  OperandTable operands_;
+  const OperandTable& operands_ = OperandTable::compiled();
   LatencyTable latencies_;
 };
 

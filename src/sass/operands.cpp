@@ -208,6 +208,11 @@ OperandTable::OperandTable() {
             [&](const std::vector<std::string>& cells) { flows_[cells.at(0)] = named(kFlows, cells.at(1)); });
 }
 
+const OperandTable& OperandTable::compiled() {
+  static const OperandTable table;
+  return table;
+}
+
 const OperandTable::Role* OperandTable::role_of(const InstructionText& text) const {
   const auto rows = roles_.find(text.opcode);
   if (rows == roles_.end()) return nullptr;

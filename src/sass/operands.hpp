@@ -62,6 +62,8 @@ struct Uses {
 class OperandTable {
  public:
   OperandTable();
+  /// One for all: reading the data takes longer than checking most kernels.
+  static const OperandTable& compiled();
   /// The views in the result are of this table.
   Uses uses_of(const InstructionText& text, int chip) const;
 

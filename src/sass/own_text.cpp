@@ -93,7 +93,7 @@ std::span<const BitField> fields_of(const Fields& fields, std::string_view opcod
 }  // namespace
 
 OwnText::OwnText(int chip) {
-  const nlohmann::json data = nlohmann::json::parse(kIssue);
+  static const nlohmann::json data = nlohmann::json::parse(kIssue);
   modifiers_ = fields_in(data.at("bits"), chip);
   operands_ = fields_in(data.at("operands"), chip);
   constants_ = fields_in(data.at("constants"), chip);

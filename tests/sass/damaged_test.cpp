@@ -109,7 +109,7 @@ TEST_CASE("code with wrong bits is modelled and checked without a fault", "[orac
     CAPTURE(target, seed);
     std::mt19937 random(seed);
     int read = 0;
-    for (int i = 0; i < 12; ++i) read += study(with_wrong_code(whole, random)) ? 1 : 0;
+    for (int i = 0; i < 30; ++i) read += study(with_wrong_code(whole, random)) ? 1 : 0;
     CHECK(read > 0);
   }
 }

@@ -95,7 +95,7 @@ TEST_CASE("loads take longer from farther away, on every target") {
     const auto latency = [&](LoadFrom from) {
       const IssueTable table(chip, from);
       const InstructionText text = split_text("LDG.E R0, desc[UR4][R2.64]");
-      const IssueRow* const row = table.row_of(text, OperandTable().uses_of(text, chip).type);
+      const IssueRow* const row = table.row_of(text, OperandTable::compiled().uses_of(text, chip).type);
       REQUIRE(row != nullptr);
       return table.latency_of(*row, {});
     };

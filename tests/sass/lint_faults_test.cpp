@@ -122,7 +122,7 @@ Count check(const Code& code, std::size_t most, std::mt19937& random) {
   const std::string alarms = lint_text(lint(code.listing, chip, false));
   CAPTURE(alarms);
   CHECK(alarms.find("error:") == std::string::npos);
-  const OperandTable operands;
+  const OperandTable& operands = OperandTable::compiled();
   const LatencyTable latencies(chip);
   for (const ListedFunction& function : code.listing.functions) {
     count.accepted += static_cast<int>(function.instructions.size());

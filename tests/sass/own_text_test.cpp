@@ -53,7 +53,7 @@ TEST_CASE("shapes, kinds of arrivals and registers are read without nvdisasm") {
 TEST_CASE("products with scales depend on their accumulators, also without nvdisasm") {
   const ListedFunction function = completed(kKnown[5]);
   const InstructionText text = split_text(function.instructions.front().text);
-  const OperandTable operands;
+  const OperandTable& operands = OperandTable::compiled();
   const Uses uses = operands.uses_of(text, 120);
   const auto count = [&](RegisterId id, const std::vector<RegisterUse>& in) {
     int found = 0;
