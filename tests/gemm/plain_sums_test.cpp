@@ -46,11 +46,11 @@ class Product {
   }
 
   /// What the reference says to sums that tensor cores make in `parts` of k.
-  Verdict verdict(std::size_t parts, Range left_out = {}) const {
+  Verdict verdict(std::size_t parts, std::size_t at_once, Range left_out = {}) const {
     HostTensor d = poisoned_tensor(d_);
     for (std::size_t row = 0; row < a_.size(); ++row)
       for (std::size_t column = 0; column < b_.size(); ++column) {
-        const auto value = static_cast<float>(truncated_sum(a_[row], b_[column], parts, left_out));
+        const auto value = static_cast<float>(truncated_sum(a_[row], b_[column], parts, left_out, at_once));
         std::memcpy(d.bytes.data() + (row * b_.size() + column) * sizeof value, &value, sizeof value);
       }
     return verify(gemm_template().expect(problem_, inputs_).at(0), d);
@@ -71,25 +71,30 @@ TEST_CASE("gemm's reference takes long sums of 13 bits, and refuses those withou
   for (const char* type : {"e4m3", "e5m2"})
     for (const int k : {160, 1024, 8192}) {
       const Product product(type, k, -1, -1);
-      for (const std::size_t parts : {1U, 4U, 5U}) {
-        if (static_cast<std::size_t>(k) / 32 % parts != 0) continue;
-        const Verdict whole = product.verdict(parts);
-        INFO(type << ", k = " << k << " in " << parts << " parts: " << whole.first);
-        CHECK(whole.ok());
-        CHECK(whole.checked == 350);
-        const std::size_t begin = random() % (static_cast<std::size_t>(k) / 64) * 64;
-        INFO("left out from " << begin << " on");
-        CHECK(product.verdict(parts, {begin, begin + 64}).wrong > 10);
-      }
+      for (const std::size_t parts : {1U, 4U, 5U})
+        for (const std::size_t at_once : {16U, 32U}) {
+          if (static_cast<std::size_t>(k) / 32 % parts != 0) continue;
+          const Verdict whole = product.verdict(parts, at_once);
+          INFO(type << ", k = " << k << " in " << parts << " parts, " << at_once
+                    << " products at once: " << whole.first);
+          CHECK(whole.ok());
+          CHECK(whole.checked == 350);
+          const std::size_t begin = random() % (static_cast<std::size_t>(k) / 64) * 64;
+          INFO("left out from " << begin << " on");
+          CHECK(product.verdict(parts, at_once, {begin, begin + 64}).wrong > 10);
+        }
     }
 }
 
 TEST_CASE("gemm's reference takes what truncation costs sums of positive products", "[gemm]") {
   INFO("seed " << Catch::getSeed());
   for (const double least : {0.0, 0.5, 0.9}) {
-    const Verdict verdict = Product("e4m3", 4096, least, 0).verdict(1);
-    CHECK(verdict.first.empty());
-    CHECK(verdict.ok());
+    const Product product("e4m3", 4096, least, 0);
+    for (const std::size_t at_once : {16U, 32U}) {
+      const Verdict verdict = product.verdict(1, at_once);
+      INFO("at least " << least << ", " << at_once << " products at once: " << verdict.first);
+      CHECK(verdict.ok());
+    }
   }
 }
 
