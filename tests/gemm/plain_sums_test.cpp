@@ -50,8 +50,7 @@ class Product {
     HostTensor d = poisoned_tensor(d_);
     for (std::size_t row = 0; row < a_.size(); ++row)
       for (std::size_t column = 0; column < b_.size(); ++column) {
-        const auto value =
-            static_cast<float>(truncated_sum(a_[row], b_[column], parts, left_out, at_once));
+        const auto value = static_cast<float>(truncated_sum(a_[row], b_[column], parts, left_out, at_once));
         std::memcpy(d.bytes.data() + (row * b_.size() + column) * sizeof value, &value, sizeof value);
       }
     return verify(gemm_template().expect(problem_, inputs_).at(0), d);
