@@ -48,14 +48,15 @@ std::size_t computed_elements(const RunResult& result) {
 
 /// Such a D of a problem with rows of A as given.
 Verdict verdict_of(Case& one, const std::vector<std::vector<double>>& a, std::size_t parts,
-                   Range left_out = {}) {
+                   std::size_t at_once, Range left_out = {}) {
   const std::size_t n = one.size("n"), k = one.size("k");
   HostTensor d = poisoned_tensor(one.plan("d"));
   for (std::size_t column = 0; column < n; ++column) {
     std::vector<double> b;
     for (std::size_t i = 0; i < k; ++i) b.push_back(one.weight(column, i));
     for (std::size_t row = 0; row < a.size(); ++row) {
-      const auto value = static_cast<float>(one.row_scale(row) * truncated_sum(a[row], b, parts, left_out));
+      const auto value =
+          static_cast<float>(one.row_scale(row) * truncated_sum(a[row], b, parts, left_out, at_once));
       std::memcpy(d.bytes.data() + (row * n + column) * sizeof value, &value, sizeof value);
     }
   }
@@ -84,16 +85,18 @@ TEST_CASE("scaled_gemm, plain sums: 13 bits of long sums are enough, and a k-blo
     for (const int k : {160, 1024, 8192}) {
       Case one(with(shape(5, 70, k), plain("e4m3", weights)));
       const auto a = draw_activations(one, -1);
-      for (const std::size_t parts : {1U, 4U, 5U}) {
-        if (static_cast<std::size_t>(k) / 32 % parts != 0) continue;
-        const Verdict whole = verdict_of(one, a, parts);
-        INFO(weights << ", k = " << k << " in " << parts << " parts: " << whole.first);
-        CHECK(whole.ok());
-        CHECK(whole.checked == 350);
-        const std::size_t begin = random() % (static_cast<std::size_t>(k) / 64) * 64;
-        INFO("left out from " << begin << " on");
-        CHECK(verdict_of(one, a, parts, {begin, begin + 64}).wrong > 10);
-      }
+      for (const std::size_t parts : {1U, 4U, 5U})
+        for (const std::size_t at_once : {16U, 32U}) {
+          if (static_cast<std::size_t>(k) / 32 % parts != 0) continue;
+          const Verdict whole = verdict_of(one, a, parts, at_once);
+          INFO(weights << ", k = " << k << " in " << parts << " parts, " << at_once
+                       << " products at once: " << whole.first);
+          CHECK(whole.ok());
+          CHECK(whole.checked == 350);
+          const std::size_t begin = random() % (static_cast<std::size_t>(k) / 64) * 64;
+          INFO("left out from " << begin << " on");
+          CHECK(verdict_of(one, a, parts, at_once, {begin, begin + 64}).wrong > 10);
+        }
     }
 }
 
@@ -103,9 +106,12 @@ TEST_CASE("scaled_gemm, plain sums: what truncation takes of positive sums is ac
     Case one(with(shape(5, 70, 4096), plain("e4m3", "s4")));
     for (std::size_t row = 0; row < 70; ++row)
       for (std::size_t k = 0; k < 4096; ++k) one.set_weight(row, k, static_cast<unsigned>(row % 7 + 1));
-    const Verdict verdict = verdict_of(one, draw_activations(one, least), 1);
-    CHECK(verdict.first.empty());
-    CHECK(verdict.ok());
+    const auto a = draw_activations(one, least);
+    for (const std::size_t at_once : {16U, 32U}) {
+      const Verdict verdict = verdict_of(one, a, 1, at_once);
+      INFO("at least " << least << ", " << at_once << " products at once: " << verdict.first);
+      CHECK(verdict.ok());
+    }
   }
 }
 
