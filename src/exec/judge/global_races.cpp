@@ -15,9 +15,10 @@ namespace {
 constexpr const char* kNotReadOnly =
     "use ld.global without .nc, and not ldu, for memory that the kernel writes";
 constexpr const char* kOrder =
-    "order the two: a barrier within a thread block; between thread blocks a release (st.release.gpu, or "
-    "fence.acq_rel.gpu of the same thread before a relaxed access) of a flag, and an acquire of it before "
-    "the other access";
+    "order the two: a barrier within a thread block; between thread blocks a release of a flag "
+    "(st.release.gpu, or fence.acq_rel.gpu before a relaxed access), and an acquire of it before the other "
+    "access. Only a fence of the thread that sets the flag counts, behind the barrier with the others, "
+    "unless it and the reader's are fence.sc";
 
 // Lanes of one instruction may write the same value to one place; Judge::lost reports different ones.
 bool together(const GlobalTouch& now, const GlobalTouch& before) {
