@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <bit>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -7,6 +8,43 @@
 
 // Fences: what they cover of what their threads know, and what they make known.
 namespace ptxloom::exec {
+namespace {
+
+bool has(const Knowledge& known, const Knowledge& more) {
+  Knowledge joined = known;
+  joined.join(more);
+  return joined.seen == known.seen && joined.over == known.over && joined.fenced == known.fenced;
+}
+
+// What some lanes know: what their whole warp does, and more, if they do.
+struct KnownBy {
+  Who who;
+  const Past* of_warp;
+  const Past* of_lanes;
+  Time synced;  // what all lanes of the warp did until then, they know
+
+  bool has_party(std::size_t party, Knowledge more) const {
+    Knowledge known = of_warp->parties[party];
+    if (of_lanes != nullptr) known.join(of_lanes->parties[party]);
+    if (party == who.party) {
+      known.seen.join({.all = synced});
+      const bool is_own = std::has_single_bit(who.lanes) && (more.seen.lanes & ~who.lanes) == 0;
+      if (is_own) more.seen = {.all = more.seen.all};
+    }
+    return has(known, more);
+  }
+  bool has_others(GridOrder::Known Past::* part, const Past& past) const {
+    return past.*part == nullptr || past.*part == of_warp->*part ||
+           (of_lanes != nullptr && past.*part == of_lanes->*part);
+  }
+  bool has_all(const Past& past) const {
+    for (std::size_t i = 0; i < past.parties.size(); ++i)
+      if (!has_party(i, past.parties[i])) return false;
+    return has_others(&Past::others, past) && has_others(&Past::others_fenced, past);
+  }
+};
+
+}  // namespace
 
 template <class F>
 void Order::change_known(const Who& who, F f) {
@@ -69,12 +107,27 @@ void Order::mark(const Who& who, F f) {
   });
 }
 
+// Nothing is learned that is known: lanes of the warp that know the same stay together.
 void Order::learn_sc(const Who& who, Scope scope) {
+  const auto is_known = [&](const Who& some, const Past& past) {
+    KnownBy known{some, &known_[who.party], nullptr, lanes_synced_[who.party]};
+    Mask rest = some.lanes;
+    for (const auto& group : groups_[who.party].all()) {
+      if ((group.lanes & some.lanes) == 0) continue;
+      rest &= ~group.lanes;
+      known.of_lanes = &group.content;
+      if (!known.has_all(past)) return false;
+    }
+    known.of_lanes = nullptr;
+    return rest == 0 || known.has_all(past);
+  };
   for (const auto& group : sc_[who.party].all()) {
     const Who some{.party = who.party, .lanes = group.lanes & who.lanes, .live = who.live};
     if (some.lanes == 0) continue;
     for (const ScFences* before : {&group.content.happened, &group.content.observed})
-      before->for_each_known(scope, [&](const Past& past) { learn(some, past, {}); });
+      before->for_each_known(scope, [&](const Past& past) {
+        if (!is_known(some, past)) learn(some, past, {});
+      });
   }
 }
 
