@@ -53,6 +53,32 @@ TEST_CASE("findings at the same lines of two kernels are two, and those of one k
   CHECK(all[1].count == 2 * all[0].count);
 }
 
+// All lanes execute the shfl.sync of the first line of the function. The even ones come back to it before the
+// others.
+TEST_CASE("lanes that come back to the first instruction of a module have not gone around it") {
+  exec::Findings findings;
+  run_text(
+      ".version 9.0 .target sm_90a .address_size 64 .func turn(.reg .u32 %n) { .reg .u32 %v; .reg .pred %p, "
+      "%q; loop: shfl.sync.bfly.b32 %v, %n, 1, 31, -1; sub.u32 %n, %n, 1; setp.gt.s32 %p, %n, 0; mov.u32 %v, "
+      "%laneid; and.b32 %v, %v, 1; setp.eq.and.u32 %q, %v, 0, %p; @%q bra loop; @%p bra loop; ret; } "
+      ".visible .entry k(.param .u64 out) { .reg .u32 %x; mov.u32 %x, 3; call turn, (%x); ret; }",
+      "k", findings);
+  CHECK(findings.all().empty());
+}
+
+TEST_CASE("a lane that has gone around a shuffle is named") {
+  exec::Findings findings;
+  run_text(
+      ".version 9.0 .target sm_90a .address_size 64 .visible .entry k(.param .u64 out) { .reg .u32 %x, %y; "
+      ".reg .pred %p; mov.u32 %x, %laneid; setp.eq.u32 %p, %x, 31; @%p bra done; shfl.sync.bfly.b32 %y, %x, "
+      "1, 31, -1; done: add.u32 %x, %x, 1; ret; }",
+      "k", findings);
+  const std::vector<exec::Finding> all = findings.all();
+  REQUIRE(!all.empty());
+  CHECK(all.front().code == "warp-divergence");
+  CHECK(all.front().what.starts_with("lane 31 is in the member mask, but has gone around this instruction"));
+}
+
 TEST_CASE("a finding in an inlined function names the line of the kernel's source that calls it") {
   std::string ptx = racing("k");
   ptx.insert(

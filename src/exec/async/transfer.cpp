@@ -16,7 +16,7 @@ void Transfer::begin(bool counted) {
   counted_ = counted;
   Judge* const judge = actor_.warp->judge();
   if (judge != nullptr && !taken_) begun_ = judge->bulk_begins(actor_);
-  if (map_ != nullptr) judge->tensor_maps().use_begins(actor_, map_, counted);
+  if (map_ != nullptr) map_version_ = judge->tensor_maps().use_begins(actor_, map_, counted);
   for (const Piece& piece : pieces_) {
     if (judge != nullptr) {
       judge->write_begins(actor_, piece.to, piece.bytes, kind());
@@ -50,7 +50,7 @@ void Transfer::take() {
   taken_ = true;
   Judge* const judge = actor_.warp->judge();
   if (judge != nullptr) judge->bulk_has_read(actor_, begun_);
-  if (map_ != nullptr) judge->tensor_maps().use_ends(actor_, map_, counted_);
+  if (map_ != nullptr) judge->tensor_maps().use_ends(actor_, map_, counted_, map_version_);
   for (const Piece& piece : pieces_) {
     if (piece.from != nullptr) {
       if (judge != nullptr) {

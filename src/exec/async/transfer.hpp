@@ -56,6 +56,7 @@ class Transfer {
   std::vector<Piece> pieces_;
   std::array<std::byte, 8> fill_{};
   const std::byte* map_ = nullptr;
+  std::uint64_t map_version_ = 0;  // tensor_maps.hpp
   void (*change_)(std::span<std::byte>) = nullptr;
   std::vector<std::byte> data_;  // of all pieces, once read
   Time begun_ = 0;               // judge/order.hpp

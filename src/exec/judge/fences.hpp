@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstddef>
+#include <memory>
 #include <vector>
 
 #include "exec/judge/past.hpp"
@@ -61,22 +62,19 @@ struct ScOrder {
 };
 
 /// What fences of some lanes cover, which may begin a release pattern of these lanes (PTX ISA 8.8), by the
-/// scope of the fence or a smaller one.
+/// scope of the fence or a smaller one. Of a thread, a later fence covers all that an earlier one did.
 struct Released {
   struct Part {
     Past past;
     ScOrder sc;
     Time own = 0;  ///< until when actions of the lanes themselves are covered
   };
-  std::array<Part, kScopes> parts;
+  std::array<std::shared_ptr<const Part>, kScopes> parts;
 
-  void add(Scope scope, const Past& known, const ScOrder& sc, Time now) {
-    for (std::size_t i = 0; i <= static_cast<std::size_t>(scope); ++i) {
-      parts[i].past.join(known);
-      parts[i].sc.join(sc);
-      parts[i].own = now;
-    }
+  void set(Scope scope, const std::shared_ptr<const Part>& part) {
+    for (std::size_t i = 0; i <= static_cast<std::size_t>(scope); ++i) parts[i] = part;
   }
+  bool operator==(const Released&) const = default;
 };
 
 }  // namespace ptxloom::exec

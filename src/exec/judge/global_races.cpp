@@ -15,9 +15,10 @@ namespace {
 constexpr const char* kNotReadOnly =
     "use ld.global without .nc, and not ldu, for memory that the kernel writes";
 constexpr const char* kOrder =
-    "order the two: a barrier within a thread block; between thread blocks a release (st.release.gpu, or "
-    "fence.acq_rel.gpu of the same thread before a relaxed access) of a flag, and an acquire of it before "
-    "the other access";
+    "order the two: a barrier within a thread block; between thread blocks a release of a flag "
+    "(st.release.gpu, or fence.acq_rel.gpu before a relaxed access), and an acquire of it before the other "
+    "access. Only a fence of the thread that sets the flag counts, behind the barrier with the others, "
+    "unless it and the reader's are fence.sc";
 
 // Lanes of one instruction may write the same value to one place; Judge::lost reports different ones.
 bool together(const GlobalTouch& now, const GlobalTouch& before) {
@@ -260,14 +261,18 @@ Time GlobalRaces::copy_reads(const Actor& actor, const std::byte* memory, std::u
 }
 
 void GlobalRaces::copy_uses(const Actor& actor, const std::byte* map, std::uint32_t bytes, bool counted) {
-  GlobalTouch now = touch_of(actor, AccessKind::read_of_copy(true));
+  GlobalTouch now = touch_of(actor, AccessKind::read_of_map());
   if (counted) now.party = order_->copies();
   log_->for_groups(map, bytes, [&](const Group& group, std::uint32_t) { note_read(now, group); });
 }
 
-void GlobalRaces::copy_has_used(const Actor& actor, const std::byte* map, std::uint32_t bytes) {
+void GlobalRaces::copy_has_used(const Actor& actor, const std::byte* map, std::uint32_t bytes, bool changed) {
   const GlobalTouch now = touch_of(actor, AccessKind::proxy());
-  log_->for_groups(map, bytes, [&](const Group& group, std::uint32_t) { note_read(now, group); });
+  found_ = false;
+  log_->for_groups(map, bytes, [&](const Group& group, std::uint32_t offset) {
+    if (changed) check_read({actor, now, map + offset, "uses the tensor map at"}, group);
+    note_read(now, group);
+  });
 }
 
 void GlobalRaces::bulk_begins(const Actor& actor) {
@@ -373,6 +378,13 @@ void GlobalRaces::find(const Here& here, std::string_view code, const GlobalTouc
 }
 
 void GlobalRaces::under_way(const Here& here, const GlobalTouch& copy, const char* does) {
+  if (copy.kind.is_read_of_map())
+    return find(here, "copy-not-awaited", copy,
+                "wait for the copy first: cp.async.bulk.wait_group.read, or its mbarrier", [&] {
+                  return fmt::format(
+                      "it {} {}, the tensor map that an asynchronous copy in flight still uses", here.does,
+                      place_of(cluster_->grid(), here.memory));
+                });
   find(
       here, "copy-not-awaited", copy,
       "wait for the copy first: cp.async.wait_group, cp.async.bulk.wait_group without .read, or its mbarrier",

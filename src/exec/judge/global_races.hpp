@@ -46,8 +46,8 @@ class GlobalRaces {
   /// A bulk copy that begins uses its tensor map until it has read all of its source. `counted`: by an
   /// mbarrier.
   void copy_uses(const Actor& actor, const std::byte* map, std::uint32_t bytes, bool counted);
-  /// It has read its source: its thread has waited for that.
-  void copy_has_used(const Actor& actor, const std::byte* map, std::uint32_t bytes);
+  /// It has read its source: its thread has waited for that. `changed`: the map was written since it began.
+  void copy_has_used(const Actor& actor, const std::byte* map, std::uint32_t bytes, bool changed);
   /// A copy through the async proxy, of one part of memory or more.
   void bulk_begins(const Actor& actor);
   void bulk_has_read(const Actor& actor, Time issued);

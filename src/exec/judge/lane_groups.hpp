@@ -87,6 +87,14 @@ class LaneGroups {
     for (Group& group : groups_) group.lanes &= ~lanes;
     drop_empty();
   }
+  /// Groups that have the same become one.
+  void join_equal() {
+    for (std::size_t i = 0; i < groups_.size(); ++i)
+      for (std::size_t j = i + 1; j < groups_.size(); ++j)
+        if (groups_[j].lanes != 0 && groups_[i].content == groups_[j].content)
+          groups_[i].lanes |= std::exchange(groups_[j].lanes, 0);
+    drop_empty();
+  }
   /// Calls f(content) for groups that have all of these lanes, and drops them.
   template <class F>
   void take_whole(Mask live, F f) {

@@ -41,32 +41,11 @@ void Order::for_known(const Who& who, F f) {
   if (who.party < groups_.size()) groups_[who.party].for_each(who.lanes, f);
 }
 
-template <class F>
-void Order::change_known(const Who& who, F f) {
-  f(known_[who.party]);
-  if (who.party < groups_.size()) groups_[who.party].change(who.lanes, f);
-}
-
 void Order::publish(const Who& who, News& at) {
   const Horizon mine = own(who);
   for_known(who, [&](const Past& past) { at.past.join(past); });
   at.past.parties[who.party].seen.join(mine);
   if (any_sc_) at.sc.join(sc_of(who));
-}
-
-void Order::publish_released(const Who& who, News& at, Scope scope) {
-  tick();
-  if (who.party >= released_.size()) return;
-  for (const auto& group : released_[who.party].all()) {
-    const Mask lanes = group.lanes & who.lanes;
-    const Released::Part& part = group.content.parts[static_cast<std::size_t>(scope)];
-    if (lanes == 0 || part.own == 0) continue;
-    at.past.join(part.past);
-    at.sc.join(part.sc);
-    const bool whole = (who.live & ~lanes) == 0;
-    at.past.parties[who.party].seen.join(whole ? Horizon{.all = part.own}
-                                               : Horizon{.some = part.own, .lanes = lanes});
-  }
 }
 
 void Order::publish_over(const Who& who, Past& at) {
@@ -243,102 +222,6 @@ void Order::take_beyond(const Who& who, const GridOrder::Word& word, const LaneK
   before.add_from_beyond(past_of(word.sc));
   any_sc_ |= !before.empty() || !news.sc.empty();
   find(who, news, before, key, relaxed, Scope::gpu);
-}
-
-ScOrder Order::sc_of(const Who& who) const {
-  ScOrder all;
-  if (who.party >= sc_.size()) return all;
-  for (const auto& group : sc_[who.party].all())
-    if ((group.lanes & who.lanes) != 0) all.join(group.content);
-  return all;
-}
-
-void Order::add_sc(const Who& who, const ScOrder& sc, const LaneKey& key) {
-  if (who.party >= sc_.size() || sc.empty()) return;
-  sc_[who.party].add(who.lanes, key, [&](ScOrder& before) { before.join(sc); });
-}
-
-// What a fence of a smaller scope does not make known is left for a larger one.
-void Order::learn_found(const Who& who, Scope scope) {
-  std::vector<std::pair<Mask, Found>> found;
-  for (const auto& group : found_[who.party].all())
-    if ((group.lanes & who.lanes) != 0) found.emplace_back(group.lanes & who.lanes, group.content);
-  for (auto& [lanes, by_scope] : found) {
-    for (std::size_t i = 0; i <= static_cast<std::size_t>(scope); ++i) {
-      const Who some{.party = who.party, .lanes = lanes, .live = who.live};
-      learn(some, by_scope[i].past, {});
-      add_sc(some, by_scope[i].sc, {});
-      by_scope[i] = {};
-    }
-    scope == Scope::gpu ? found_[who.party].remove(lanes)
-                        : found_[who.party].replace(lanes, std::move(by_scope));
-  }
-}
-
-template <class F>
-void Order::mark(const Who& who, F f) {
-  Past& known = known_[who.party];
-  if (who.party >= groups_.size() || who.whole()) return f(known, known);
-  groups_[who.party].add(who.lanes, {}, [&](Past& past) {
-    past.parties.resize(known_.size());
-    f(known, past);
-  });
-}
-
-void Order::learn_sc(const Who& who, Scope scope) {
-  for (const auto& group : sc_[who.party].all()) {
-    const Who some{.party = who.party, .lanes = group.lanes & who.lanes, .live = who.live};
-    if (some.lanes == 0) continue;
-    for (const ScFences* before : {&group.content.happened, &group.content.observed})
-      before->for_each_known(scope, [&](const Past& past) { learn(some, past, {}); });
-  }
-}
-
-template <class F>
-void Order::for_alike(const Who& who, F f) {
-  const auto with = [&](Mask lanes, const Past* more) {
-    Past past = known_[who.party];
-    if (more != nullptr) past.join(*more);
-    past.parties[who.party].seen.join({.all = lanes_synced_[who.party]});
-    f(past, lanes);
-  };
-  Mask rest = who.lanes;
-  for (const auto& group : groups_[who.party].all()) {
-    if ((group.lanes & who.lanes) != 0) with(group.lanes & who.lanes, &group.content);
-    rest &= ~group.lanes;
-  }
-  if (rest != 0) with(rest, nullptr);
-}
-
-void Order::fence(const Who& who, Scope scope, FenceSides sides) {
-  if (sides.acquires) learn_found(who, scope);
-  if (sides.sc) learn_sc(who, scope);
-  if (!sides.releases) return;
-  fences_ = true;
-  any_sc_ |= sides.sc;
-  const Time now = tick();
-  for_alike(who, [&](Past& past, Mask lanes) {
-    if (sides.sc) {
-      Past covered = past;
-      covered.parties[who.party].seen.join({.some = now, .lanes = lanes});
-      sc_[who.party].add(lanes, {}, [&](ScOrder& order) { order.happened.add(scope, covered); });
-    }
-    const ScOrder before = any_sc_ ? sc_of({.party = who.party, .lanes = lanes}) : ScOrder{};
-    released_[who.party].add(lanes, {}, [&](Released& released) { released.add(scope, past, before, now); });
-  });
-}
-
-void Order::fence_proxy(const Who& who, const ProxyFence& fence) {
-  Horizon mine = own(who);
-  mine.join({.all = known_[who.party].parties[who.party].over.all});
-  const std::size_t first = who.party / warps_ * warps_;
-  const auto mark_all = [&](const Past& known, Past& past) { past.fence_proxy(fence, known, first, warps_); };
-  if (who.whole()) change_known(who, [&](Past& past) { mark_all(past, past); });
-  mark(who, [&](const Past& known, Past& past) {
-    mark_all(known, past);
-    mark_all(past, past);
-    past.parties[who.party].fence_proxy(fence, mine, true);
-  });
 }
 
 void Order::sync_lanes(const Who& who) {

@@ -26,12 +26,12 @@
 //
 // What a thread did becomes known through a relaxed access only if a fence of the same thread comes before
 // it, and what a relaxed access finds is known only after a fence of the same thread (PTX ISA 8.8, release
-// and acquire patterns). Beside that, what happens before a fence.sc becomes known at every later fence.sc to
-// which an access of a word or other synchronisation leads, of whatever threads (fences.hpp). Accesses and
-// fences count for threads in their scope only; of the fence.sc before a barrier in a cluster, that of a
-// thread block counts for the others, too. A relaxed arrival at an mbarrier tells that the reads before it,
-// and the copies awaited before it, are over: this is how consumers release a stage of a pipeline to the
-// thread block that fills it.
+// and acquire patterns). A fence.sc also makes known what an earlier fence.sc covers, of whatever thread, if
+// a chain of accesses and synchronisation leads from one to the other (fences.hpp). This errs on the side of
+// silence: at a barrier of a cluster, fence.sc.cta of one thread block counts for the others. Other accesses
+// and fences count for threads in their scope only. A relaxed arrival at an mbarrier tells that the reads
+// before it, and the copies awaited before it, are over: this is how consumers release a stage of a pipeline
+// to the thread block that fills it.
 namespace ptxloom::exec {
 
 /// Lanes of a party that act together.
@@ -184,6 +184,8 @@ class Order {
   void learn_found(const Who& who, Scope scope);
   /// A fence.sc makes known what those before it cover.
   void learn_sc(const Who& who, Scope scope);
+  /// Lanes that know the same execute a fence.sc.
+  void cover_sc(Party party, Mask lanes, Scope scope, Past past, Time now);
   ScOrder sc_of(const Who& who) const;
   void add_sc(const Who& who, const ScOrder& sc, const LaneKey& key);
   /// Calls f(past, lanes) with what they know, and when it is now, for lanes that know the same.

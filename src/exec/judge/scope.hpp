@@ -31,12 +31,15 @@ struct AccessKind {
   std::uint8_t scope : 2 = 0;  ///< of a strong access
   std::uint8_t size : 3 = 0;   ///< of a strong access: the logarithm of its bytes
 
-  static constexpr std::uint8_t kOfCopy = 7;  // in place of the size of a weak read
+  static constexpr std::uint8_t kOfMap = 6, kOfCopy = 7;  // in place of the size of a weak read
 
   static AccessKind weak() { return {}; }
   /// A read by an asynchronous copy, which may still be in flight.
   static AccessKind read_of_copy(bool by_proxy) { return {.by_proxy = by_proxy, .size = kOfCopy}; }
-  bool is_read_of_copy() const { return !strong && size == kOfCopy; }
+  /// The same, of a tensor map.
+  static AccessKind read_of_map() { return {.by_proxy = true, .size = kOfMap}; }
+  bool is_read_of_copy() const { return !strong && size >= kOfMap; }
+  bool is_read_of_map() const { return !strong && size == kOfMap; }
   static AccessKind proxy() { return {.by_proxy = true}; }
   /// `bytes`: of one element of a vector or packed type, which are accessed one by one (PTX
   /// ISA 8.2.4, 8.2.5).

@@ -36,12 +36,16 @@ class TensorMaps {
   void acquire(const Actor& actor, const std::byte* map);
   /// A copy is about to use the map.
   void use(const Actor& actor, const std::byte* map);
-  /// It has begun to, and has read all of its source. `counted`: by an mbarrier.
-  void use_begins(const Actor& actor, const std::byte* map, bool counted) {
-    if (global_->on()) global_->copy_uses(actor, map, kBytes, counted);
+  /// It has begun to. `counted`: by an mbarrier. Returns a number for who has written the map by now.
+  std::uint64_t use_begins(const Actor& actor, const std::byte* map, bool counted) {
+    if (!global_->on()) return 0;
+    global_->copy_uses(actor, map, kBytes, counted);
+    return writes_of(map).version;
   }
-  void use_ends(const Actor& actor, const std::byte* map, bool counted) {
-    if (global_->on() && !counted) global_->copy_has_used(actor, map, kBytes);
+  /// It has read all of its source, and `version` is what use_begins has returned.
+  void use_ends(const Actor& actor, const std::byte* map, bool counted, std::uint64_t version) {
+    if (global_->on() && !counted)
+      global_->copy_has_used(actor, map, kBytes, writes_of(map).version != version);
   }
 
  private:

@@ -184,6 +184,7 @@ void Decoder::finish_branches() {
   for (const std::size_t index : branches_) {
     Operation& operation = code_.operations[index];
     operation.target = labels_[operation.target];
+    operation.branches = !operation.by_index;
   }
 }
 

@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <map>
-#include <vector>
+#include <cstdint>
+#include <unordered_map>
 
+#include "exec/machine/paths.hpp"
 #include "exec/machine/state.hpp"
 #include "exec/machine/warp.hpp"
 
 namespace ptxloom::exec {
 
-/// Lanes that wait at a collective operation, and those of their member mask that have gone around it: these
-/// are at an instruction that the operation leads to, and from which nothing leads back. They only exit in
-/// the end, which ends the wait; until then the result depends on what the hardware does (PTX ISA 9.7.13, all
-/// threads of the mask execute the instruction). Lanes that are on their way to an exit of their own are left
-/// out: they need not come. Found where findings are collected.
+/// A lane of the member mask has gone around a collective operation if it is past it and cannot come back.
+/// The others then wait until it exits, and what they compute depends on the hardware (PTX ISA 9.7.13). Lanes
+/// that do nothing but exit are left out. Only where findings are collected.
 class Detours final : public State {
  public:
   explicit Detours(Warp& warp) : warp_(&warp) {}
@@ -25,14 +24,16 @@ class Detours final : public State {
 
  private:
   struct Around {
-    std::vector<bool> beyond;  // by program counter: whether who is there has gone around the operation
+    const Paths::Beyond* beyond = nullptr;
     Mask reported = 0;
   };
-  Around& around(const Operation& op);
+  const Code& code() const;
+  /// Whether a lane that is at `pc` has gone around the operation.
+  bool has_gone(const Operation& op, std::uint32_t pc);
   void report_lanes(const Operation& op, Mask lanes, Mask gone);
 
   Warp* warp_;
-  std::map<const Operation*, Around> around_;  // operations at which lanes have waited
+  std::unordered_map<const Operation*, Around> around_;  // operations at which lanes have waited
 };
 
 }  // namespace ptxloom::exec

@@ -118,6 +118,7 @@ Grid::Grid(const Code& code, const Memory& memory, const Launch& launch, std::ui
   check_schedule(code, launch, clusters(), std::uint64_t{(block_threads() + 31) / 32} * cluster_blocks());
   if (launch.judge && launch.findings != nullptr)
     log_ = std::make_unique<GridLog>(clusters(), !code.communicates);
+  if (launch.findings != nullptr) paths_ = std::make_unique<Paths>(code);
   if (launch.reversals != nullptr && code.communicates) uses_ = std::make_unique<PlaceUses>();
 }
 

@@ -13,6 +13,7 @@
 #include "exec/judge/global_shadow.hpp"
 #include "exec/judge/reversible.hpp"
 #include "exec/machine/code.hpp"
+#include "exec/machine/paths.hpp"
 
 // One launch: what its thread blocks share and do not change. Its unit of work is a cluster; a kernel without
 // clusters has one thread block in each.
@@ -58,6 +59,8 @@ class Grid {
   PlaceUses* uses() const { return uses_.get(); }
   /// Null unless findings are collected.
   GlobalShadow* shadow() const { return shadow_.get(); }
+  /// Null unless findings are collected.
+  Paths* paths() const { return paths_.get(); }
   std::size_t shared_bytes() const { return std::size_t{code_.dynamic_shared_offset} + launch_.shared_bytes; }
 
  private:
@@ -71,6 +74,7 @@ class Grid {
   std::unique_ptr<GridLog> log_;
   std::unique_ptr<GlobalShadow> shadow_;
   std::unique_ptr<PlaceUses> uses_;
+  std::unique_ptr<Paths> paths_;
 };
 
 }  // namespace ptxloom::exec

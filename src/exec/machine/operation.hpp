@@ -35,6 +35,7 @@ struct Operation {
   bool begins = false;  ///< first of its instruction's operations
   bool guarded = false;
   bool ends = false;      ///< threads leave the function, or the kernel, here
+  bool branches = false;  ///< to `target`
   bool by_index = false;  ///< brx.idx: the plan has its targets
   Slot guard;
   std::vector<Slot> slots;               ///< the operands in the variant's order, vectors element by element
