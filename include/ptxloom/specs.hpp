@@ -79,7 +79,7 @@ struct OperandSpec {
   bool registers_only = false;    ///< a literal as an element is not allowed
   bool sink_allowed = false;      ///< `_` is allowed as a destination
   bool negation_allowed = false;  ///< `!p` is allowed
-  /// Of an immediate, both ends included; numbers without a sign if the second is below the first.
+  /// The values of an immediate, both ends included. If the second is below the first, they are unsigned.
   std::optional<std::pair<std::int64_t, std::int64_t>> range;
   std::int64_t step = 1;              ///< of the range, from its start
   std::vector<std::int64_t> choices;  ///< values of an immediate; empty: any in the range

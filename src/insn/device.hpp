@@ -13,7 +13,7 @@
 // Runs the kernels of insn on a GPU and reads the clocks that their warps stored.
 namespace ptxloom::insn {
 
-/// Of all kernels: in, out, slots, times, rounds, zero.
+/// Every kernel has the parameters in, out, slots, times, rounds, zero.
 KernelSignature signature_of(std::string name);
 
 /// What a launch is made of.

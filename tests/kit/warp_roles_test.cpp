@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Of the producer warp one thread works, of the other warps all.
+// One thread of the producer warp works, and all threads of the other warps.
 #include "ptxloom/kit/warp_roles.hpp"
 
 #include "kit/running.hpp"
