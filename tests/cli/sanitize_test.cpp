@@ -197,11 +197,12 @@ TEST_CASE("each format of sanitize names the line that calls a function that was
                     file = (folder.path() / "k.ptx").string();
   std::ofstream(source) << "__global__ void k() {\n  int q;\n  q = seventh(threadIdx.x);\n}\n";
   std::ofstream(header) << "__device__ int seventh(int t) {\n  return 7 / t;\n}\n";
-  std::ofstream(file)
-      << ".version 9.0\n.target sm_90\n.address_size 64\n.file 1 \"" << source << "\"\n.file 2 \"" << header
-      << "\"\n.section .debug_str {\nname: .b8 107\n.b8 0\n}\n"
-         ".visible .entry k() {\n  .reg .u32 %t, %q;\n  mov.u32 %t, %tid.x;\n"
-         "  .loc 1 3 7\n  .loc 2 2 3, function_name name, inlined_at 1 3 7\n  div.u32 %q, 7, %t;\n  ret;\n}\n";
+  std::ofstream(file) << ".version 9.0\n.target sm_90\n.address_size 64\n.file 1 \"" << source
+                      << "\"\n.file 2 \"" << header
+                      << "\"\n.section .debug_str {\nname: .b8 107\n.b8 0\n}\n"
+                         ".visible .entry k() {\n  .reg .u32 %t, %q;\n  mov.u32 %t, %tid.x;\n"
+                         "  .loc 1 3 7\n  .loc 2 2 3, function_name name, inlined_at 1 3 7\n  div.u32 %q, 7, "
+                         "%t;\n  ret;\n}\n";
   const auto run = [&](const std::string& format) {
     return run_tool({"sanitize", file, "--grid", "1", "--block", "2", "--format", format}).out;
   };
