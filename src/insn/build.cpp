@@ -17,6 +17,10 @@ namespace {
 constexpr int kCopies = 16;         // of a chain; the second kernel of a pair has twice as many
 constexpr int kMostRegisters = 64;  // of the results of all streams
 constexpr int kStreams = 4;
+// Loops of few instructions lose some cycles each time they jump back, the shorter one of a pair more. So
+// streams of instructions that became few machine instructions are made longer.
+constexpr int kLonger = 4;
+constexpr double kShort = 2;  // machine instructions of a step
 
 int streams_of(const Row& row) {
   const int result = result_of(row);
@@ -77,8 +81,9 @@ class Text {
   std::map<std::string, std::pair<KernelText, int>> kernels_;
 };
 
-BuiltRow build_with(const Row& row, const Linker& linker, const Target& target, bool guarded) {
-  BuiltRow built{.modules = {}, .pairs = pairs_of(row, guarded), .failure = {}};
+BuiltRow build_pairs(const Row& row, const Linker& linker, const Target& target,
+                     std::vector<BuiltPair> pairs) {
+  BuiltRow built{.modules = {}, .pairs = std::move(pairs), .failure = {}};
   const Text text(row, target, built.pairs);
   BuiltModule& module = built.modules.emplace_back(BuiltModule{.ptx = text.ptx, .cubin = {}});
   try {
@@ -95,26 +100,43 @@ BuiltRow build_with(const Row& row, const Linker& linker, const Target& target, 
   return built;
 }
 
+/// Replaces what is not usable by the same instructions with predicates.
+void guard(const Row& row, const Linker& linker, const Target& target, BuiltRow& built) {
+  BuiltRow guarded = build_pairs(row, linker, target, pairs_of(row, true));
+  if (!guarded.failure.empty()) return;
+  for (std::size_t i = 0; i < built.pairs.size(); ++i) {
+    if (built.pairs[i].proof.usable() || !guarded.pairs[i].proof.usable()) continue;
+    built.pairs[i] = std::move(guarded.pairs[i]);
+    built.pairs[i].module = built.modules.size();
+  }
+  built.modules.push_back(std::move(guarded.modules.front()));
+}
+
+void lengthen_streams(const Row& row, const Linker& linker, const Target& target, BuiltRow& built) {
+  BuiltPair& pair = built.pairs.back();
+  if (!pair.proof.usable() || pair.proof.calls() || pair.proof.step_length() > kShort) return;
+  BuiltPair longer = pair;
+  longer.shape.copies *= kLonger;
+  BuiltRow made = build_pairs(row, linker, target, {std::move(longer)});
+  if (!made.failure.empty() || !made.pairs.front().proof.usable()) return;
+  pair = std::move(made.pairs.front());
+  pair.module = built.modules.size();
+  built.modules.push_back(std::move(made.modules.front()));
+}
+
 }  // namespace
 
 std::string revision_of(const Row& row, const Target& target) {
   std::vector<BuiltPair> pairs = pairs_of(row, false);
-  return to_hex(hash128(Text(row, target, pairs).ptx)).substr(0, 12);
+  return to_hex(hash128(Text(row, target, pairs).ptx + std::to_string(kLonger))).substr(0, 12);
 }
 
 BuiltRow build(const Row& row, const Linker& linker, const Target& target) {
-  BuiltRow built = build_with(row, linker, target, false);
-  const bool all =
-      std::ranges::all_of(built.pairs, [](const BuiltPair& pair) { return pair.proof.usable(); });
-  if (all || !built.failure.empty()) return built;
-  BuiltRow guarded = build_with(row, linker, target, true);
-  if (!guarded.failure.empty()) return built;
-  built.modules.push_back(std::move(guarded.modules.front()));
-  for (std::size_t i = 0; i < built.pairs.size(); ++i) {
-    if (built.pairs[i].proof.usable() || !guarded.pairs[i].proof.usable()) continue;
-    built.pairs[i] = std::move(guarded.pairs[i]);
-    built.pairs[i].module = 1;
-  }
+  BuiltRow built = build_pairs(row, linker, target, pairs_of(row, false));
+  if (!built.failure.empty()) return built;
+  if (!std::ranges::all_of(built.pairs, [](const BuiltPair& pair) { return pair.proof.usable(); }))
+    guard(row, linker, target, built);
+  lengthen_streams(row, linker, target, built);
   return built;
 }
 

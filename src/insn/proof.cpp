@@ -60,6 +60,10 @@ double Proof::length() const {
   return instructions == 0 ? 0 : static_cast<double>(sum(of_instructions)) / instructions;
 }
 
+double Proof::step_length() const {
+  return instructions == 0 ? 0 : length() + static_cast<double>(sum(of_bridges)) / instructions;
+}
+
 bool Proof::usable() const {
   if (state == State::one || state == State::expanded) return true;
   // The assembler made one instruction of this and the statement behind it.

@@ -30,6 +30,8 @@ struct Proof {
 
   /// Machine instructions for each instruction.
   double length() const;
+  /// The same with those between a result and the next operand.
+  double step_length() const;
   /// "FADD", "IMAD.WIDE + 2 IADD3": for one instruction.
   std::string opcodes() const { return opcodes(of_instructions); }
   std::string bridge() const { return opcodes(of_bridges); }

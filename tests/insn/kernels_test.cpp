@@ -11,6 +11,7 @@
 #include "insn/operands.hpp"
 #include "insn/probe.hpp"
 #include "insn/record.hpp"
+#include "ptxloom/check.hpp"
 #include "ptxloom/context.hpp"
 #include "ptxloom/exec.hpp"
 #include "ptxloom/plan.hpp"
@@ -69,6 +70,7 @@ std::uint64_t run_kernel(const Row& row, const KernelShape& shape, int warps) {
 exec::Program program_of(const Probe& probe, const char* kernel) {
   const ParseResult read = parse(probe_text(probe, executor().target()), executor());
   if (!read.ok()) throw Error(ErrorKind::illegal_ptx, read.diagnostics);
+  if (const auto wrong = check(read.module); !wrong.empty()) throw Error(ErrorKind::illegal_ptx, wrong);
   return {read.module, kernel};
 }
 
