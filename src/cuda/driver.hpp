@@ -26,7 +26,7 @@
   X(cuThreadExchangeStreamCaptureMode)                                                                   \
   X(cuEventCreate) X(cuEventDestroy) X(cuEventRecord) X(cuEventSynchronize)                              \
   X(cuEventQuery) X(cuEventElapsedTime)                                                                  \
-  X(cuGraphInstantiate) X(cuGraphLaunch) X(cuGraphExecDestroy) X(cuGraphDestroy)                         \
+  X(cuGraphInstantiate) X(cuGraphUpload) X(cuGraphLaunch) X(cuGraphExecDestroy) X(cuGraphDestroy)        \
   X(cuGraphGetNodes) X(cuGraphNodeGetType) X(cuGraphKernelNodeGetParams)                                 \
   X(cuMemAlloc) X(cuMemFree) X(cuMemGetInfo)                                                             \
   X(cuTensorMapEncodeTiled) X(cuTensorMapEncodeIm2col)                                                   \

@@ -148,6 +148,8 @@ Graph::Graph(const DeviceContext& context, const std::function<void(CUstream_st*
   context.state()->check(driver.cuStreamEndCapture(stream.get(), graph.out()), "recording a graph");
   context.state()->check(driver.cuGraphInstantiate(state_->out(), graph.get(), 0),
                          "making a graph ready to run");
+  // Otherwise the first launch does it, and takes longer than those that follow.
+  context.state()->check(driver.cuGraphUpload(state_->get(), stream.get()), "uploading a graph");
   state_->kernels = kernels_of(driver, graph.get());
 }
 

@@ -276,6 +276,7 @@ CUresult cuEventElapsedTime(float* milliseconds, CUevent, CUevent) {
 CUresult cuGraphInstantiate(CUgraphExec* graph, CUgraph, unsigned long long) {
   return make("cuGraphInstantiate", graph);
 }
+CUresult cuGraphUpload(CUgraphExec, CUstream) { return in_context("cuGraphUpload"); }
 CUresult cuGraphLaunch(CUgraphExec, CUstream) { return in_context("cuGraphLaunch"); }
 CUresult cuGraphExecDestroy(CUgraphExec graph) { return destroy(graph); }
 CUresult cuGraphDestroy(CUgraph graph) { return destroy(graph); }
