@@ -86,9 +86,11 @@ class Meter {
   double cycles(const Function& function, int warps) const {
     const double first = median_run(function, warps, kShort);
     const double each = std::max(first / kShort, 1.0);
-    const int iterations = kShort + static_cast<int>(std::clamp(kCycles / each, 64.0, 4096.0));
-    return (median_run(function, warps, iterations) - median_run(function, warps, kShort)) /
-           (iterations - kShort);
+    const int more = static_cast<int>(std::clamp(kCycles / each, 64.0, 4096.0));
+    std::vector<double> differences;
+    for (int i = 0; i < 3; ++i)
+      differences.push_back(median_run(function, warps, kShort + more) - median_run(function, warps, kShort));
+    return bench::median(differences) / more;
   }
 
  private:
