@@ -5,15 +5,20 @@
 //     TYPES: "bf16,e4m3,s8". Draws COUNT random GEMM problems and prints a line of JSON for each: the
 //     problem, the configurations among which the default choice decides on sm_90a, and their demands. Needs
 //     no GPU.
+//   choice_data near TYPES COUNT SEED
+//     The same problems, each with 300 configurations at most: those with the least corrected times of all
+//     that the cost model expects to be near the fastest. With their predicted and corrected times, and what
+//     the correction sees of them. Needs no GPU.
 //   choice_data candidates TYPES suite
+//   choice_data near TYPES suite
 //     The same for the shapes of the suite, each in all types.
 //   choice_data time FILE SECONDS
 //     FILE: lines {"problem": {...}, "configs": [{...}, ...]}. Prints them with "us": the time of each
 //     configuration in microseconds, null if it could not be run. Stops after SECONDS. Needs a GPU. Random
 //     data, graph replays over rotating buffers.
 //   choice_data features FILE
-//     FILE: what `time` has printed. Prints, for each problem, what the correction sees of the configurations
-//     that could be run. Needs no GPU.
+//     FILE: what `time` has printed. Prints its problems as `near` does, with the configurations that could
+//     be run and their times. Needs no GPU.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -28,8 +33,10 @@
 #include <thread>
 
 #include "bench.hpp"
+#include "gemm/choice/correction.hpp"
 #include "gemm/choice/demand.hpp"
 #include "gemm/choice/features.hpp"
+#include "gemm/choice/ranking.hpp"
 #include "gemm/config/rules.hpp"
 #include "ptxloom/runner.hpp"
 #include "random_shapes.hpp"
@@ -44,7 +51,20 @@ using namespace ptxloom::bench;
 
 namespace {
 
-constexpr double kHopeless = 4;  // times as long as the fastest at first sight: not timed again
+constexpr std::size_t kMostNear = 300;  // configurations of a problem
+constexpr int kTurns = 4;
+// How many times as long as the fastest may a configuration take, to be timed at all after a first glance,
+// and to be timed again?
+constexpr double kHopeless = 4, kInFront = 1.2;
+
+/// What the default choice on an H200 knows.
+struct Chooser {
+  ParameterSpace space{spaces::gemm::kSpaceJson};
+  Specs specs;
+  Target target{"sm_90a"};
+  tune::CostModel model{target};
+  const gemm_kernel::Correction& correction = *gemm_kernel::Correction::measured(target);
+};
 
 nlohmann::json demand_json(const tune::Demand& d, const tune::Chip& chip) {
   return {{"threads", d.threads},
@@ -88,13 +108,13 @@ nlohmann::json values_of(const nlohmann::json& row) {
   return values;
 }
 
-void print_candidates(const Specs& specs, const Target& target, const tune::Chip& chip,
-                      const Settings& given) {
+void print_candidates(const Chooser& by, const Settings& given) {
+  const tune::Chip chip = tune::chip_of(by.target, std::nullopt);
   const Settings problem = gemm_template().problem(given);
-  const tune::Space space = gemm_template().tuning_space(specs, target, problem);
+  const tune::Space space = gemm_template().tuning_space(by.specs, by.target, problem);
   nlohmann::json rows = nlohmann::json::array();
   nlohmann::json names;
-  for (const Settings& config : gemm_template().candidates(specs, target, problem, {{"raster", "8"}})) {
+  for (const Settings& config : gemm_template().candidates(by.specs, by.target, problem, {{"raster", "8"}})) {
     nlohmann::json row = demand_json(space.demand(config), chip);
     for (const auto& [name, value] : config) row["config." + name] = value;
     if (names.is_null()) names = names_of(row);
@@ -103,20 +123,21 @@ void print_candidates(const Specs& specs, const Target& target, const tune::Chip
   fmt::print("{}\n", nlohmann::json{{"problem", given}, {"names", names}, {"rows", rows}}.dump());
 }
 
-void print_candidates_of(const std::string& types_line, const std::vector<Shape>& shapes, bool each) {
+using Print = std::function<void(const Settings&)>;
+
+/// `each`: each shape in all types; otherwise the types take turns.
+void print_problems(const std::string& types_line, const std::vector<Shape>& shapes, bool each,
+                    const Print& print) {
   std::vector<std::string> types;
   std::istringstream words(types_line);
   for (std::string type; std::getline(words, type, ',');) types.push_back(type);
-  const Specs specs;
-  const Target target("sm_90a");
-  const tune::Chip chip = tune::chip_of(target, std::nullopt);
-  const auto print = [&](const Shape& shape, const std::string& type) {
+  const auto print_one = [&](const Shape& shape, const std::string& type) {
     const char* result = type == "s8" ? "s32" : type == "tf32" ? "f32" : "bf16";
-    print_candidates(specs, target, chip, suite_problem(shape, {type, result}));
+    print(suite_problem(shape, {type, result}));
   };
   for (std::size_t i = 0; i < shapes.size(); ++i) {
-    if (!each) print(shapes[i], types[i % types.size()]);
-    for (const std::string& type : each ? types : std::vector<std::string>()) print(shapes[i], type);
+    if (!each) print_one(shapes[i], types[i % types.size()]);
+    for (const std::string& type : each ? types : std::vector<std::string>()) print_one(shapes[i], type);
   }
 }
 
@@ -144,42 +165,66 @@ std::vector<std::optional<Specialised>> make_all(const Context& ctx, const Setti
   return made;
 }
 
-/// A problem whose configurations are compiled while the one before it is timed.
+/// A problem whose data and kernels are made while the one before it is timed.
 struct Case {
   nlohmann::json line;
-  Settings problem;
+  tune::Task task;
   std::vector<std::optional<Specialised>> made;
 };
 
 std::optional<Case> next_case(const Context& ctx, std::istream& in) {
   std::string text;
   if (!std::getline(in, text)) return std::nullopt;
-  Case next{.line = nlohmann::json::parse(text), .problem = {}, .made = {}};
-  next.problem = gemm_template().problem(next.line.at("problem").get<Settings>());
-  next.made = make_all(ctx, next.problem, next.line.at("configs").get<std::vector<Settings>>());
+  Case next{.line = nlohmann::json::parse(text), .task = {}, .made = {}};
+  const Settings problem = gemm_template().problem(next.line.at("problem").get<Settings>());
+  next.task.tensors = make_tensors(gemm_template(), problem, {}, 1);
+  next.made = make_all(ctx, problem, next.line.at("configs").get<std::vector<Settings>>());
   return next;
 }
 
-nlohmann::json measure(const Context& ctx, const Case& one_case) {
-  const tune::Task task{.tensors = make_tensors(gemm_template(), one_case.problem, {}, 1), .expected = {}};
-  const auto bench = tune::make_gpu_bench(ctx.device_context(), task);
-  double best = 1e30;
-  nlohmann::json times = nlohmann::json::array();
+/// A configuration on the device.
+struct Entry {
+  std::unique_ptr<tune::Bench::Loaded> loaded;
+  double glance = 0;
+  std::vector<double> us = {};
+
+  double time() const { return us.empty() ? glance : median(us); }
+};
+
+/// Null for a configuration that cannot be run.
+std::vector<std::optional<Entry>> load_all(tune::Bench& bench, const Case& one_case) {
+  std::vector<std::optional<Entry>> entries;
   for (const auto& one : one_case.made) {
-    times.push_back(nullptr);
+    entries.emplace_back();
     if (!one) continue;
     const auto cubin = one->kernels.front().cubin();
     try {
-      const auto loaded =
-          bench->load({.ptx = {}, .cubin = {cubin.begin(), cubin.end()}, .launches = one->launches});
-      bench->run(*loaded);
-      const double glance = bench->glance_us(*loaded);
-      best = std::min(best, glance);
-      times.back() = glance < kHopeless * best ? bench->time_us(*loaded) : glance;
+      Entry entry{.loaded = bench.load(
+                      {.ptx = {}, .cubin = {cubin.begin(), cubin.end()}, .launches = one->launches})};
+      bench.run(*entry.loaded);
+      entry.glance = bench.glance_us(*entry.loaded);
+      entries.back() = std::move(entry);
     } catch (const Error& error) {
       fmt::print(stderr, "{}\n", error.what());
     }
   }
+  return entries;
+}
+
+/// The times of all, and of those in front the medians of some turns.
+nlohmann::json measure(const Context& ctx, const Case& one_case) {
+  const auto bench = tune::make_gpu_bench(ctx.device_context(), one_case.task);
+  auto entries = load_all(*bench, one_case);
+  for (int turn = 0; turn < kTurns; ++turn) {
+    double least = std::numeric_limits<double>::infinity();
+    for (const auto& entry : entries)
+      if (entry) least = std::min(least, entry->time());
+    for (auto& entry : entries)
+      if (entry && entry->time() < (turn == 0 ? kHopeless : kInFront) * least)
+        entry->us.push_back(bench->time_us(*entry->loaded));
+  }
+  nlohmann::json times = nlohmann::json::array();
+  for (const auto& entry : entries) times.push_back(entry ? nlohmann::json(entry->time()) : nullptr);
   return times;
 }
 
@@ -199,60 +244,109 @@ void time_all(const std::string& file, double seconds) {
   }
 }
 
-nlohmann::json features_json(const gemm_kernel::Candidate& candidate) {
-  nlohmann::json values = nlohmann::json::array();
-  for (const gemm_kernel::Feature& feature : gemm_kernel::features())
-    values.push_back(feature.value(candidate));
-  return values;
+/// What the correction sees of configurations of a problem.
+class Seen {
+ public:
+  Seen(const Chooser& by, const Settings& given)
+      : by_(by), given_(given), problem_(by.space, gemm_template().problem(given)) {
+    for (const gemm_kernel::Feature& feature : gemm_kernel::features()) names_.push_back(feature.name);
+  }
+
+  /// `us`: the measured time, if there is one.
+  void add(const Settings& settings, const nlohmann::json& us = nullptr) {
+    const int sms = by_.model.sms();
+    const gemm_kernel::Config config = gemm_kernel::read_config(by_.specs, by_.target, problem_, settings);
+    const gemm_kernel::Problem seen = gemm_kernel::seen_by(config, problem_);
+    const tune::Demand demand = gemm_kernel::demand_of(by_.target, seen, config, sms);
+    const double predicted = by_.model.us(demand);
+    const gemm_kernel::Candidate candidate{seen, config,   demand, by_.model.resident_blocks(demand),
+                                           sms,  predicted};
+    nlohmann::json row = nlohmann::json::array();
+    for (const gemm_kernel::Feature& feature : gemm_kernel::features())
+      row.push_back(feature.value(candidate));
+    const double factor = by_.correction.factor(candidate);
+    rows_.push_back({predicted, predicted * factor, settings, std::move(row), us});
+  }
+
+  /// Drops what is not near the least predicted time, and of the rest all but the best by corrected time.
+  void keep_near() {
+    const double least = std::ranges::min(rows_, {}, &Row::predicted).predicted;
+    std::erase_if(rows_, [&](const Row& row) { return row.predicted > gemm_kernel::kNear * least; });
+    std::ranges::stable_sort(rows_, {}, &Row::corrected);
+    if (rows_.size() > kMostNear) rows_.resize(kMostNear);
+  }
+
+  /// The problem on a line.
+  void print() const {
+    nlohmann::json out{{"problem", given_}, {"unit", gemm_kernel::unit_of(problem_)}, {"names", names_}};
+    for (const char* key : {"configs", "rows", "predicted", "corrected", "us"})
+      out[key] = nlohmann::json::array();
+    for (const Row& row : rows_) {
+      out["configs"].push_back(row.config);
+      out["rows"].push_back(row.features);
+      out["predicted"].push_back(row.predicted);
+      out["corrected"].push_back(row.corrected);
+      out["us"].push_back(row.us);
+    }
+    fmt::print("{}\n", out.dump());
+  }
+
+ private:
+  struct Row {
+    double predicted, corrected;
+    Settings config;
+    nlohmann::json features, us;
+  };
+
+  const Chooser& by_;
+  Settings given_;
+  gemm_kernel::Problem problem_;
+  nlohmann::json names_;
+  std::vector<Row> rows_;
+};
+
+void print_near(const Chooser& by, const Settings& given) {
+  Seen seen(by, given);
+  const Settings problem = gemm_template().problem(given);
+  for (const Settings& config : gemm_template().candidates(by.specs, by.target, problem, {{"raster", "8"}}))
+    seen.add(config);
+  seen.keep_near();
+  seen.print();
 }
 
-void print_features(const std::string& file) {
-  const ParameterSpace space(spaces::gemm::kSpaceJson);
-  const Specs specs;
-  const Target target("sm_90a");
-  const tune::CostModel model(target);
-  nlohmann::json names = nlohmann::json::array();
-  for (const gemm_kernel::Feature& feature : gemm_kernel::features()) names.push_back(feature.name);
+void print_features(const Chooser& by, const std::string& file) {
   std::ifstream in(file);
   for (std::string text; std::getline(in, text);) {
     const nlohmann::json line = nlohmann::json::parse(text);
-    const gemm_kernel::Problem problem(space, gemm_template().problem(line.at("problem").get<Settings>()));
+    Seen seen(by, line.at("problem").get<Settings>());
     const auto configs = line.at("configs").get<std::vector<Settings>>();
-    nlohmann::json out{{"problem", line.at("problem")},
-                       {"unit", gemm_kernel::unit_of(problem)},
-                       {"names", names},
-                       {"rows", nlohmann::json::array()},
-                       {"predicted", nlohmann::json::array()},
-                       {"us", nlohmann::json::array()}};
-    for (std::size_t i = 0; i < configs.size(); ++i) {
-      if (line.at("us").at(i).is_null()) continue;
-      const gemm_kernel::Config config = gemm_kernel::read_config(specs, target, problem, configs[i]);
-      const gemm_kernel::Problem seen = gemm_kernel::seen_by(config, problem);
-      const tune::Demand demand = gemm_kernel::demand_of(target, seen, config, model.sms());
-      const double us = model.us(demand);
-      out["rows"].push_back(
-          features_json({seen, config, demand, model.resident_blocks(demand), model.sms(), us}));
-      out["predicted"].push_back(us);
-      out["us"].push_back(line.at("us").at(i));
-    }
-    fmt::print("{}\n", out.dump());
+    for (std::size_t i = 0; i < configs.size(); ++i)
+      if (const auto& us = line.at("us").at(i); !us.is_null()) seen.add(configs[i], us);
+    seen.print();
   }
 }
 
 }  // namespace
 
 int main(int argc, char** argv) try {
-  const std::string mode = argc > 1 ? argv[1] : "";
-  if (mode == "candidates" && argc == 5)
-    print_candidates_of(argv[2], draw(std::stoi(argv[3]), std::stoull(argv[4])), false);
-  else if (mode == "candidates" && argc == 4 && std::string(argv[3]) == "suite")
-    print_candidates_of(argv[2], {kSuite.begin(), kSuite.end()}, true);
-  else if (mode == "time" && argc == 4)
-    time_all(argv[2], std::stod(argv[3]));
-  else if (mode == "features" && argc == 3)
-    print_features(argv[2]);
-  else
-    fmt::print("choice_data candidates TYPES (COUNT SEED | suite) | time FILE SECONDS | features FILE\n");
+  const std::vector<std::string> words(argv + 1, argv + argc);
+  const std::string mode = words.empty() ? "" : words[0];
+  const Chooser by;
+  const bool suite = words.size() == 3 && words[2] == "suite";
+  if ((mode == "candidates" || mode == "near") && (suite || words.size() == 4)) {
+    const std::vector<Shape> shapes = suite ? std::vector<Shape>(kSuite.begin(), kSuite.end())
+                                            : draw(std::stoi(words[2]), std::stoull(words[3]));
+    print_problems(words[1], shapes, suite, [&](const Settings& problem) {
+      mode == "near" ? print_near(by, problem) : print_candidates(by, problem);
+    });
+  } else if (mode == "time" && words.size() == 3) {
+    time_all(words[1], std::stod(words[2]));
+  } else if (mode == "features" && words.size() == 2) {
+    print_features(by, words[1]);
+  } else {
+    fmt::print(
+        "choice_data candidates|near TYPES (COUNT SEED | suite) | time FILE SECONDS | features FILE\n");
+  }
   return 0;
 } catch (const Error& error) {
   fmt::print(stderr, "{}\n", error.what());

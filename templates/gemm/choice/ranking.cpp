@@ -10,7 +10,6 @@
 namespace ptxloom::gemm_kernel {
 namespace {
 
-constexpr double kNear = 1.5;            // of the least predicted time: what may turn out to be the fastest
 constexpr std::size_t kMostNear = 1000;  // are corrected
 
 /// Orders those that may be the fastest anew, by corrected times. `ranked` is in the order of predicted ones.

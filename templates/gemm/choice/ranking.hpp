@@ -8,6 +8,9 @@
 // a chip where it has been measured, by what the model misses there.
 namespace ptxloom::gemm_kernel {
 
+/// Configurations predicted within this multiple of the least time may turn out to be the fastest.
+inline constexpr double kNear = 1.5;
+
 struct RankedConfig {
   double us;  ///< by the cost model; of those in front it is corrected (correction.hpp), of others not
   Config config;
