@@ -56,6 +56,8 @@ class Findings {
   bool count(const Key& key, std::uint64_t order);
   /// Sets the text of a counted pair.
   void add(const Key& key, Finding finding);
+  /// Those of another list, of the same launches or of others.
+  void add_all(const Findings& others);
   /// All of them, by kernel and line. Undefined values that come of a race or of a copy that nobody awaited
   /// are left out.
   std::vector<Finding> all() const;

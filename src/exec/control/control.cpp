@@ -125,9 +125,10 @@ void decode_reduce(Decoder& decoder) {
 
 void decode_warp_sync(Decoder& decoder) {
   decoder.emit([](Warp& warp, const Operation& op, Mask mask) {
-    for_member_groups(warp, op, mask, op.slots[0], [&](Mask lanes, Mask wanted) {
+    for_member_groups(warp, op, mask, op.slots[0], [&](Mask lanes, Mask named) {
+      const Mask wanted = named & warp.flow().live();
       if ((wanted & ~lanes) != 0) warp.state<Detours>().look(op, lanes, wanted & ~lanes);
-      warp.meet(lanes, wanted);
+      warp.meet(lanes, named);
     });
   });
 }

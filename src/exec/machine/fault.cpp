@@ -138,7 +138,12 @@ void report(const Actor& actor, const Misuse& misuse, const char* hint,
             const std::function<std::string()>& what) {
   Findings* const findings = actor.warp->block().grid().launch().findings;
   if (findings == nullptr) fault(actor, misuse.code, what(), hint);
-  collect(*findings, {*actor.warp, *actor.op, actor.lane}, misuse, hint, false, what);
+  report_to(*findings, actor, misuse, hint, what);
+}
+
+void report_to(Findings& findings, const Actor& actor, const Misuse& misuse, const char* hint,
+               const std::function<std::string()>& what) {
+  collect(findings, {*actor.warp, *actor.op, actor.lane}, misuse, hint, false, what);
 }
 
 void fault(const Warp& warp, const Operation& op, Mask lanes, std::string_view code, const std::string& what,

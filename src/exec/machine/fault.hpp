@@ -10,6 +10,7 @@
 
 #include "exec/machine/lanes.hpp"
 #include "exec/machine/operation.hpp"
+#include "ptxloom/findings.hpp"
 
 // Errors of a kernel, as an Error that names the instruction, the thread block and the thread.
 namespace ptxloom::exec {
@@ -41,6 +42,10 @@ struct Misuse {
 /// A misuse after which the kernel can go on: a fault, unless the launch collects findings.
 void report(const Actor& actor, const Misuse& misuse, const char* hint,
             const std::function<std::string()>& what);
+
+/// A finding for this list, whether or not the launch collects findings.
+void report_to(Findings& findings, const Actor& actor, const Misuse& misuse, const char* hint,
+               const std::function<std::string()>& what);
 
 /// "`bar.sync 0;`".
 std::string describe(const Warp& warp, const Operation& op);

@@ -74,6 +74,17 @@ void Flow::wait_here(Mask lanes, Mask members, bool whole) {
   next_ = std::min(next_, group.pc - 1);
 }
 
+void Flow::continue_after(Mask lanes) {
+  for (Group& group : parked_) {
+    const Mask freed = group.lanes & lanes;
+    if (freed == 0) continue;
+    ready_.push_back({.pc = group.pc, .lanes = freed});
+    next_ = std::min(next_, group.pc);
+    group.lanes &= ~freed;
+  }
+  std::erase_if(parked_, [](const Group& group) { return group.lanes == 0; });
+}
+
 bool Flow::stuck() const {
   Mask waiting = 0;
   for (const Group& group : parked_) waiting |= group.again ? group.lanes : 0;
