@@ -62,8 +62,9 @@ void Flow::release(Mask lanes) {
 void Flow::wait_here(Mask lanes, Mask members, bool whole) {
   Group group{.pc = current_.pc, .lanes = lanes, .again = true, .members = members, .whole = whole};
   current_.lanes &= ~lanes;
-  const auto same =
-      std::ranges::find_if(parked_, [&](const Group& other) { return other.again && other.pc == group.pc; });
+  const auto same = std::ranges::find_if(parked_, [&](const Group& other) {
+    return other.again && other.pc == group.pc && other.members == members;
+  });
   if (same == parked_.end()) {
     parked_.push_back(group);
     return;
