@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <span>
 #include <sstream>
 #include <string_view>
 #include <utility>
@@ -125,6 +126,16 @@ std::string code_html(const SanitizeCode& code, const std::string& docs_url) {
   return html + "</section>\n";
 }
 
+/// In place of the count of findings.
+std::string failure_html(std::span<const Diagnostic> failure) {
+  std::string html = "The kernel was not run.</p>\n";
+  for (const Diagnostic& diagnostic : failure)
+    html += fmt::format("<article><h2><code>{}</code>{}</h2><p>{}</p><p>{}</p></article>\n", diagnostic.code,
+                        diagnostic.line > 0 ? fmt::format(" at line {}", diagnostic.line) : "",
+                        escape_html(diagnostic.message), escape_html(in_tool_words(diagnostic.hint)));
+  return html + "<p>";
+}
+
 }  // namespace
 
 std::string sanitize_html(const SanitizeReport& report) {
@@ -134,7 +145,7 @@ std::string sanitize_html(const SanitizeReport& report) {
       "<meta name=\"viewport\" "
       "content=\"width=device-width\">\n<title>{0}</title>\n<style>{1}</style></head>\n<body>\n"
       "<h1>{0}</h1>\n<p>{2}</p>\n",
-      title, kStyle, count_of(report));
+      title, kStyle, report.failure.empty() ? count_of(report) : failure_html(report.failure));
   SourceLines files;
   std::string meanings;
   for (const SanitizeCode& code : sanitize_codes()) {
