@@ -93,7 +93,10 @@ std::string finding_html(const std::string& what, const Finding& finding, bool w
                       escape_html(in_tool_words(finding.hint)));
   html += side_html("at", what, finding.at, files);
   if (finding.other) html += side_html("with", what, *finding.other, files);
-  html += fmt::format("</div>\n<p class=\"facts\">kernel {}", escape_html(finding.kernel));
+  html += "</div>\n";
+  for (const Site& site : finding.between)
+    html += fmt::format("<p>then {}</p>\n", escape_html(describe_side(what, site)));
+  html += fmt::format("<p class=\"facts\">kernel {}", escape_html(finding.kernel));
   if (!finding.address.empty()) html += fmt::format(" &middot; address {}", escape_html(finding.address));
   html += fmt::format(" &middot; {} time{}", finding.count, finding.count == 1 ? "" : "s");
   if (!finding.schedule.is_fixed())

@@ -53,7 +53,9 @@ Json result_json(const SanitizeReport& report, const Finding& finding, bool warn
                {"message", {{"text", fmt::format("{}. {}", finding.what, in_tool_words(finding.hint))}}},
                {"locations", Json::array({location_json(report.what, finding.at)})},
                {"occurrenceCount", finding.count}};
-  if (finding.other) json["relatedLocations"] = Json::array({location_json(report.what, *finding.other)});
+  if (finding.other) json["relatedLocations"].push_back(location_json(report.what, *finding.other));
+  for (const Site& site : finding.between)
+    json["relatedLocations"].push_back(location_json(report.what, site));
   if (!finding.schedule.is_fixed())
     json["properties"] = {{"schedule", exec::to_string(finding.schedule)}, {"seed", report.seed}};
   return json;

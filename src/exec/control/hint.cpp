@@ -198,15 +198,19 @@ void decode_policy_of_property(Decoder& decoder) {
 }
 
 constexpr std::array kForms{
-    Semantics{"fence", decode_fence, {FlowRule::none}},
-    Semantics{"fence.restrict", decode_fence, {FlowRule::none}},
-    Semantics{"fence.mbarrier_init", decode_init_fence, {FlowRule::none}},
-    Semantics{"fence.proxy", decode_proxy_fence, {FlowRule::none}},
-    Semantics{"fence.proxy.restrict", decode_proxy_fence, {FlowRule::none}},
-    Semantics{"fence.proxy.tensormap.release", decode_tensor_map_release, {FlowRule::none}},
-    Semantics{"fence.proxy.tensormap.acquire", decode_tensor_map_acquire, {FlowRule::none}},
+    Semantics{"fence", decode_fence, {.rule = FlowRule::none, .synchronises = true}},
+    Semantics{"fence.restrict", decode_fence, {.rule = FlowRule::none, .synchronises = true}},
+    Semantics{"fence.mbarrier_init", decode_init_fence, {.rule = FlowRule::none, .synchronises = true}},
+    Semantics{"fence.proxy", decode_proxy_fence, {.rule = FlowRule::none, .synchronises = true}},
+    Semantics{"fence.proxy.restrict", decode_proxy_fence, {.rule = FlowRule::none, .synchronises = true}},
+    Semantics{"fence.proxy.tensormap.release",
+              decode_tensor_map_release,
+              {.rule = FlowRule::none, .synchronises = true}},
+    Semantics{"fence.proxy.tensormap.acquire",
+              decode_tensor_map_acquire,
+              {.rule = FlowRule::none, .synchronises = true}},
     Semantics{"fence.proxy.alias", decode_nothing, {FlowRule::none}},  // a location has one address here
-    Semantics{"membar", decode_fence, {FlowRule::none}},
+    Semantics{"membar", decode_fence, {.rule = FlowRule::none, .synchronises = true}},
     Semantics{"griddepcontrol", decode_grid_dependency, {FlowRule::none}},
     Semantics{"pmevent", decode_nothing, {FlowRule::none}},
     Semantics{"nanosleep", decode_nanosleep, {FlowRule::decides}},

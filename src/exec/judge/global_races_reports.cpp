@@ -58,6 +58,7 @@ void GlobalRaces::find(const Here& here, std::string_view code, const GlobalTouc
   misuse.other_op = &grid.code().operations[other.operation];
   misuse.other_lane = other.lane;
   misuse.other_block = grid.block_index(other.cluster, static_cast<std::uint32_t>(other.party / warps));
+  if (misuse.other_warp != nullptr && !joining_) misuse.since = other.time;
   misuse.other_number = static_cast<std::uint32_t>(other.party % warps);
   report(here.actor, misuse, hint, what);
 }

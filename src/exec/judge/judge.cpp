@@ -31,7 +31,9 @@ void Judge::start() {
   if (arithmetic_) arithmetic_->start();
   if (pairs_) pairs_->start(cluster_->grid().uses());
   const auto& blocks = cluster_->blocks();
-  wgmma_.start(blocks.size() * blocks.front().warps().size());
+  const std::size_t warps = blocks.size() * blocks.front().warps().size();
+  wgmma_.start(warps);
+  events_.start(warps);
   operands_.start();
   tensor_maps_.start();
   grid_waits_.start();
@@ -45,6 +47,8 @@ Mask Judge::executes(Warp& warp, const Operation& op, Mask group, Mask lanes) {
   const DataFlow& flow = grid.flows()[grid.code().number_of(op)];
   lanes = undefined_.executes(warp, op, flow, group, lanes);
   if (lanes != 0 && !flow.of_wgmma.empty()) wgmma_.execute(warp, party_of(warp), op, flow, lanes);
+  if (lanes != 0 && flow.synchronises && op.begins && grid.launch().findings != nullptr)
+    events_.note(party_of(warp), {&warp, grid.code().number_of(op), order().advance()});
   if (flow.divides) check_divisor(warp, op, flow.in[1], lanes);
   if (arithmetic_ && op.begins) arithmetic_->begin(warp, op, flow, lanes);
   return lanes;

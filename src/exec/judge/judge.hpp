@@ -13,6 +13,7 @@
 #include "exec/judge/races.hpp"
 #include "exec/judge/reversible.hpp"
 #include "exec/judge/store_buffers.hpp"
+#include "exec/judge/sync_events.hpp"
 #include "exec/judge/tensor_maps.hpp"
 #include "exec/judge/undefined.hpp"
 #include "exec/judge/wgmma_operands.hpp"
@@ -98,6 +99,11 @@ class Judge {
     undefined_.local_of(warp).undefine(undefined_.local_offset(lane, offset), bytes);
   }
   void undefine_registers(const Warp& warp, std::uint32_t function, int lane);
+
+  /// What the two warps have done for their order since then.
+  std::vector<SyncEvent> events_since(Time time, const Warp& one, const Warp* other) const {
+    return events_.since(time, party_of(one), other == nullptr ? party_of(one) : party_of(*other));
+  }
 
   // Synchronisation: order.hpp. A place is identified by any address that belongs to it.
   void arrive(const Warp& warp, Mask lanes, const void* place) { order().arrive(who(warp, lanes), place); }
@@ -202,6 +208,7 @@ class Judge {
   WgmmaOperands operands_;
   TensorMaps tensor_maps_;
   GridWaits grid_waits_;
+  SyncEvents events_;
   StoreBuffers buffers_;  // of shared memory
   bool buffers_on_ = false;
   std::unique_ptr<Arithmetic> arithmetic_;  // null unless the launch asks for it

@@ -61,6 +61,8 @@ class Order {
   /// the grid know of each other; null: nothing is to be found between them.
   void reset(std::size_t blocks, std::size_t warps, GridOrder* grid, std::uint64_t cluster);
   Time now() const { return now_; }
+  /// What follows is later than what was before. Returns the time of that.
+  Time advance() { return tick(); }
   /// The party of asynchronous copies; warps have the numbers below.
   Party copies() const { return copies_; }
   Party party_of(std::uint32_t block, std::uint32_t warp) const {

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "exec/judge/horizon.hpp"
 #include "exec/machine/lanes.hpp"
 #include "exec/machine/operation.hpp"
 #include "ptxloom/findings.hpp"
@@ -38,6 +39,7 @@ struct Misuse {
   std::optional<std::array<std::uint32_t, 3>> other_block = {};
   std::uint32_t other_number = 0;
   std::string address = {};
+  std::optional<Time> since = {};  ///< when the other side was, if it is an access of this cluster
 };
 /// A misuse after which the kernel can go on: a fault, unless the launch collects findings.
 void report(const Actor& actor, const Misuse& misuse, const char* hint,
