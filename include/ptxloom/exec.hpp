@@ -63,8 +63,8 @@ class Memory {
   /// Used by launches whose thread blocks communicate.
   Turns& turns() const;
   /// Used by the judge: for each byte of the allocation at this address the bits that nobody has written;
-  /// null if all have been.
-  std::byte* undefined_bits(std::uint64_t address) const;
+  /// null if all have been, unless a kernel may make some of them undefined again (`may_discard`).
+  std::byte* undefined_bits(std::uint64_t address, bool may_discard = false) const;
   /// A launch has written what the judge did not see: all memory counts as written.
   void count_as_written() const;
 

@@ -39,10 +39,13 @@ struct Finding {
   std::string kernel;         ///< name of the entry
   Site at;                    ///< the instruction at which it shows
   std::optional<Site> other;  ///< the instruction that it conflicts with, or where the value comes from
-  std::string address;        ///< "shared + 0x40" or "buffer 2 + 0x40"; empty if it is not about memory
-  std::uint64_t count = 1;    ///< how often the pair shows
-  bool fatal = false;         ///< the thread block could not go on
-  Schedule schedule = {};     ///< Launch::schedule of the run that `at` and `other` are from
+  /// The last barriers, fences and waits of both warps after the earlier access, in the order of this run; no
+  /// lanes are named. Empty if there were none, or if `other` is not of the same cluster.
+  std::vector<Site> between;
+  std::string address;      ///< "shared + 0x40" or "buffer 2 + 0x40"; empty if it is not about memory
+  std::uint64_t count = 1;  ///< how often the pair shows
+  bool fatal = false;       ///< the thread block could not go on
+  Schedule schedule = {};   ///< Launch::schedule of the run that `at` and `other` are from
 };
 
 /// The findings of one or more launches, one for each code and pair of instructions. Thread-safe.
@@ -56,6 +59,8 @@ class Findings {
   bool count(const Key& key, std::uint64_t order);
   /// Sets the text of a counted pair.
   void add(const Key& key, Finding finding);
+  /// Those of another list, of the same launches or of others.
+  void add_all(const Findings& others);
   /// All of them, by kernel and line. Undefined values that come of a race or of a copy that nobody awaited
   /// are left out.
   std::vector<Finding> all() const;

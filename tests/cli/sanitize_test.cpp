@@ -135,6 +135,43 @@ TEST_CASE("the schedule that a finding names repeats it") {
     CHECK(run({"--schedule", bad}).code == 2);
 }
 
+TEST_CASE("sanitize --format sarif and html say why a kernel was not run") {
+  const Reverse reverse;
+  const auto sarif = nlohmann::json::parse(reverse.run({"--format", "sarif"}).out);
+  CHECK(sarif["runs"][0]["invocations"] == nlohmann::json::parse(R"([{"executionSuccessful": true}])"));
+  const TemporaryFolder folder;
+  const std::string file = (folder.path() / "cut.ptx").string();
+  const std::string whole = read_file(source_folder() + "/samples/reverse.ptx");
+  std::ofstream(file) << whole.substr(0, whole.size() / 2);
+  for (const std::vector<std::string>& bad :
+       {std::vector<std::string>{"sanitize", file, "--grid", "1"},
+        {"sanitize", source_folder() + "/samples/reverse.ptx", "--grid", "1000000000"},
+        {"sanitize", source_folder() + "/samples/reverse.ptx", "--allow", "no-such-code"}}) {
+    CAPTURE(bad);
+    const auto run = [&](const std::string& format) {
+      std::vector<std::string> words = bad;
+      words.insert(words.end(), {"--block", "64", "--arg", "out=u32[64]", "--format", format});
+      return run_tool(words);
+    };
+    const ToolResult failed = run("sarif");
+    CHECK(failed.code != 0);
+    const auto log = nlohmann::json::parse(failed.out)["runs"][0];
+    CHECK(log["results"].empty());
+    CHECK(log["invocations"][0]["executionSuccessful"] == false);
+    const auto& notification = log["invocations"][0]["toolExecutionNotifications"][0];
+    CHECK(notification["level"] == "error");
+    const auto error = nlohmann::json::parse(run("json").out)["error"];
+    CHECK(notification["descriptor"]["id"] == error["code"]);
+    CHECK_THAT(notification["message"]["text"].get<std::string>(),
+               ContainsSubstring(error["message"].get<std::string>()));
+    const bool has_line = error.contains("line");
+    CHECK(notification.contains("locations") == has_line);
+    CHECK_THAT(run("html").out, ContainsSubstring("The kernel was not run.") &&
+                                    ContainsSubstring(error["code"].get<std::string>()) &&
+                                    ContainsSubstring("</html>"));
+  }
+}
+
 TEST_CASE("sanitize --format sarif has the level of each code, and explains it") {
   const auto json = nlohmann::json::parse(
       Reverse().run({"--format", "sarif", "--docs-url", "https://example.org/findings.html"}).out);

@@ -240,6 +240,59 @@ TEST_CASE("the instructions of a warp wait for their members, and only for those
   }
 }
 
+TEST_CASE("lanes of one mask that are at different instructions of a kind get the same as at one") {
+  Random random;
+  INFO("seed " << random.seed);
+  // Each lane takes one of three branches, which name their operands differently.
+  const auto in_branches = [](const std::string& first, const std::string& second, const std::string& third) {
+    return ".reg .b32 %x, %y; .reg .pred %p, %q; mov.b32 %y, %a; xor.b32 %x, %a, 5; rem.u32 %x, %x, 3; "
+           "setp.eq.u32 %p, "
+           "%x, 0; @%p bra one; setp.eq.u32 %p, %x, 1; @%p bra two; " +
+           first + " bra done; one: " + second + " bra done; two: " + third + " done:";
+  };
+  for (const U32 different : {0u, 2u, 7u}) {
+    const Warp warp(random, different);
+    warp.check(in_branches("redux.sync.add.u32 %d, %a, %b;", "redux.sync.add.u32 %y, %y, %b; mov.b32 %d, %y;",
+                           "xor.b32 %y, %b, 0; redux.sync.add.u32 %d, %a, %y;"),
+               kFold([](U32 a, U32 b) { return a + b; }));
+    warp.check(in_branches("setp.ne.u32 %p, %x, 0; vote.sync.ballot.b32 %d, %p, %b;",
+                           "setp.eq.u32 %q, %x, 0; vote.sync.ballot.b32 %d, !%q, %b;",
+                           "setp.ne.u32 %q, %x, 0; vote.sync.ballot.b32 %d, %q, %b;"),
+               [&](const std::vector<U32>&, U32 mask, std::size_t i) {
+                 U32 votes = 0;
+                 for (std::size_t lane = 0; lane < 32; ++lane)
+                   votes |= U32{(warp.values[i / 32 * 32 + lane] ^ 5) % 3 != 0} << lane;
+                 return votes & mask;
+               });
+    warp.check(in_branches("match.any.sync.b32 %d, %a, %b;", "match.any.sync.b32 %d, %y, %b;",
+                           "match.any.sync.b32 %y, %y, %b; mov.b32 %d, %y;"),
+               [&](const std::vector<U32>&, U32 mask, std::size_t i) {
+                 U32 equal = 0;
+                 for (std::size_t lane = 0; lane < 32; ++lane)
+                   equal |= U32{warp.values[i / 32 * 32 + lane] == warp.values[i]} << lane;
+                 return equal & mask;
+               });
+  }
+}
+
+TEST_CASE("a shuffle takes values from lanes that are at another one, each with its own source") {
+  Random random;
+  INFO("seed " << random.seed);
+  std::vector<U32> values(64), sources(64);
+  for (U32& value : values) value = static_cast<U32>(random.bits());
+  for (U32& source : sources) source = random.below(32);
+  const auto out = each_thread<U32>(
+      ".reg .b32 %x, %y; .reg .pred %p; and.b32 %x, %a, 1; setp.eq.u32 %p, %x, 0; mov.b32 %y, %a; @%p bra "
+      "even; "
+      "shfl.sync.idx.b32 %d, %a, %b, 31, -1; bra done; even: shfl.sync.idx.b32 %y, %y, %b, 0x1f, 0xffffffff; "
+      "mov.b32 %d, %y; done:",
+      values, sources);
+  for (std::size_t i = 0; i < 64; ++i) {
+    CAPTURE(i, values[i], sources[i]);
+    REQUIRE(out[i] == values[i / 32 * 32 + sources[i]]);
+  }
+}
+
 TEST_CASE("shfl and vote of old PTX take the active threads") {
   const std::string text =
       ".version 6.3\n.target sm_75\n.address_size 64\n.visible .entry k(.param .u64 out, .param .u64 in)\n{\n"

@@ -7,6 +7,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "ptxloom/exec.hpp"
@@ -77,6 +78,27 @@ TEST_CASE("a lane that has gone around a shuffle is named") {
   REQUIRE(!all.empty());
   CHECK(all.front().code == "warp-divergence");
   CHECK(all.front().what.starts_with("lane 31 is in the member mask, but has gone around this instruction"));
+}
+
+// Warp 1 goes on first, as the last one at the barrier.
+TEST_CASE("a finding has what both warps did for their order between the two accesses, and nothing before") {
+  exec::Findings findings;
+  run_text(
+      ".version 9.0 .target sm_90a .address_size 64 .visible .entry k(.param .u64 out) { .shared .b8 s[256]; "
+      ".reg .u32 "
+      "%t, %x; .reg .pred %p; mov.u32 %t, %tid.x; setp.lt.u32 %p, %t, 32;\nbar.sync 0;\n@!%p bra "
+      "reads;\nfence.acq_rel.cta;\nbar.sync 1, 32;\nst.shared.u32 [s], 1;\nbar.sync 1, 32;\nret;\nreads:\n"
+      "bar.warp.sync -1;\nld.shared.u32 %x, [s];\nbar.sync 2, 32;\nret; }",
+      "k", findings);
+  const std::vector<exec::Finding> all = findings.all();
+  REQUIRE(all.size() == 1);
+  CHECK(all[0].at.line == 6);
+  std::vector<std::pair<int, std::uint32_t>> between;
+  for (const exec::Site& site : all[0].between) {
+    between.emplace_back(site.line, site.warp);
+    CHECK(site.lane == -1);
+  }
+  CHECK(between == std::vector<std::pair<int, std::uint32_t>>{{12, 1}, {4, 0}, {5, 0}});
 }
 
 TEST_CASE("a finding in an inlined function names the line of the kernel's source that calls it") {

@@ -134,7 +134,12 @@ class Schedules {
   exec::Reversals reversals_;
 };
 
-int run_sanitize(const Tool& tool, const SanitizeFlags& flags) {
+void write_report(const SanitizeReport& report, const std::string& format) {
+  const std::string text = format_report(report, format);
+  std::fwrite(text.data(), 1, text.size(), stdout);
+}
+
+int judge(const Tool& tool, const SanitizeFlags& flags) {
   std::vector<Allowed> allowed;
   for (const std::string& text : flags.allow) allowed.push_back(parse_allowed("--allow", text));
   for (const std::string& file : flags.suppressions) read_suppressions(file, allowed);
@@ -158,15 +163,25 @@ int run_sanitize(const Tool& tool, const SanitizeFlags& flags) {
   });
   const bool fails =
       std::ranges::any_of(findings, [&](const auto& finding) { return fail_on.fails(finding); });
-  const std::string text = format_report({.what = flags.run.what,
-                                          .findings = findings,
-                                          .allowed = removed,
-                                          .seed = run.seed,
-                                          .ok = !fails,
-                                          .docs_url = flags.docs_url},
-                                         flags.format);
-  std::fwrite(text.data(), 1, text.size(), stdout);
+  write_report({.what = flags.run.what,
+                .findings = findings,
+                .allowed = removed,
+                .seed = run.seed,
+                .ok = !fails,
+                .docs_url = flags.docs_url},
+               flags.format);
   return fails ? 1 : 0;
+}
+
+// What reads SARIF or shows the page learns of a failure, too.
+int run_sanitize(const Tool& tool, const SanitizeFlags& flags) {
+  try {
+    return judge(tool, flags);
+  } catch (const Error& error) {
+    if (flags.format == "sarif" || flags.format == "html")
+      write_report({.what = flags.run.what, .ok = false, .failure = error.diagnostics()}, flags.format);
+    throw;
+  }
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <span>
 #include <sstream>
 #include <string_view>
 #include <utility>
@@ -92,7 +93,10 @@ std::string finding_html(const std::string& what, const Finding& finding, bool w
                       escape_html(in_tool_words(finding.hint)));
   html += side_html("at", what, finding.at, files);
   if (finding.other) html += side_html("with", what, *finding.other, files);
-  html += fmt::format("</div>\n<p class=\"facts\">kernel {}", escape_html(finding.kernel));
+  html += "</div>\n";
+  for (const Site& site : finding.between)
+    html += fmt::format("<p>then {}</p>\n", escape_html(describe_side(what, site)));
+  html += fmt::format("<p class=\"facts\">kernel {}", escape_html(finding.kernel));
   if (!finding.address.empty()) html += fmt::format(" &middot; address {}", escape_html(finding.address));
   html += fmt::format(" &middot; {} time{}", finding.count, finding.count == 1 ? "" : "s");
   if (!finding.schedule.is_fixed())
@@ -125,6 +129,16 @@ std::string code_html(const SanitizeCode& code, const std::string& docs_url) {
   return html + "</section>\n";
 }
 
+/// In place of the count of findings.
+std::string failure_html(std::span<const Diagnostic> failure) {
+  std::string html = "The kernel was not run.</p>\n";
+  for (const Diagnostic& diagnostic : failure)
+    html += fmt::format("<article><h2><code>{}</code>{}</h2><p>{}</p><p>{}</p></article>\n", diagnostic.code,
+                        diagnostic.line > 0 ? fmt::format(" at line {}", diagnostic.line) : "",
+                        escape_html(diagnostic.message), escape_html(in_tool_words(diagnostic.hint)));
+  return html + "<p>";
+}
+
 }  // namespace
 
 std::string sanitize_html(const SanitizeReport& report) {
@@ -134,7 +148,7 @@ std::string sanitize_html(const SanitizeReport& report) {
       "<meta name=\"viewport\" "
       "content=\"width=device-width\">\n<title>{0}</title>\n<style>{1}</style></head>\n<body>\n"
       "<h1>{0}</h1>\n<p>{2}</p>\n",
-      title, kStyle, count_of(report));
+      title, kStyle, report.failure.empty() ? count_of(report) : failure_html(report.failure));
   SourceLines files;
   std::string meanings;
   for (const SanitizeCode& code : sanitize_codes()) {

@@ -18,6 +18,7 @@ std::string finding_text(const std::string& what, std::uint64_t seed, const Find
   std::string text = fmt::format("{}: {}: {}\n", place_of(what, finding.at), finding.code, finding.what);
   text += fmt::format("  at   {}\n", describe_side(what, finding.at));
   if (finding.other) text += fmt::format("  with {}\n", describe_side(what, *finding.other));
+  for (const Site& site : finding.between) text += fmt::format("  then {}\n", describe_side(what, site));
   if (!finding.address.empty()) text += fmt::format("  address {}\n", finding.address);
   text += fmt::format("  {}\n", in_tool_words(finding.hint));
   if (finding.count > 1) text += fmt::format("  {} times\n", finding.count);
@@ -52,6 +53,7 @@ Json finding_json(const Finding& finding) {
     json["delays"] = text.substr(text.find('/') + 1);
   }
   if (finding.other) json["other"] = site_json(*finding.other);
+  for (const Site& site : finding.between) json["between"].push_back(site_json(site));
   if (!finding.address.empty()) json["address"] = finding.address;
   return json;
 }

@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 
+#include "ptxloom/error.hpp"
 #include "ptxloom/findings.hpp"
 
 // The output of `sanitize`: text, JSON (docs/json/sanitize.json), SARIF 2.1.0 for annotations in CI, or a
@@ -18,7 +19,9 @@ struct SanitizeReport {
   std::size_t allowed = 0;                  ///< how many are
   std::uint64_t seed = 0;                   ///< of inputs and schedules
   bool ok = true;                           ///< no finding makes the command fail
-  std::string docs_url;                     ///< where docs/findings.md is published; empty: it is not
+  /// Why the kernel was not run; then there are no findings. Text and JSON say it elsewhere (failure.hpp).
+  std::span<const Diagnostic> failure = {};
+  std::string docs_url;  ///< where docs/findings.md is published; empty: it is not
 };
 
 std::string sanitize_text(const SanitizeReport& report);

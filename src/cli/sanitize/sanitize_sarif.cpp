@@ -53,9 +53,29 @@ Json result_json(const SanitizeReport& report, const Finding& finding, bool warn
                {"message", {{"text", fmt::format("{}. {}", finding.what, in_tool_words(finding.hint))}}},
                {"locations", Json::array({location_json(report.what, finding.at)})},
                {"occurrenceCount", finding.count}};
-  if (finding.other) json["relatedLocations"] = Json::array({location_json(report.what, *finding.other)});
+  if (finding.other) json["relatedLocations"].push_back(location_json(report.what, *finding.other));
+  for (const Site& site : finding.between)
+    json["relatedLocations"].push_back(location_json(report.what, site));
   if (!finding.schedule.is_fixed())
     json["properties"] = {{"schedule", exec::to_string(finding.schedule)}, {"seed", report.seed}};
+  return json;
+}
+
+Json notification_json(const std::string& what, const Diagnostic& diagnostic) {
+  const std::string hint = in_tool_words(diagnostic.hint);
+  const std::string text = diagnostic.message + (hint.empty() ? "" : ". " + hint);
+  Json json = {{"level", "error"}, {"descriptor", {{"id", diagnostic.code}}}, {"message", {{"text", text}}}};
+  if (diagnostic.line > 0)
+    json["locations"] = Json::array(
+        {{{"physicalLocation",
+           {{"artifactLocation", {{"uri", what}}}, {"region", {{"startLine", diagnostic.line}}}}}}});
+  return json;
+}
+
+Json invocation_json(const SanitizeReport& report) {
+  Json json = {{"executionSuccessful", report.failure.empty()}};
+  for (const Diagnostic& diagnostic : report.failure)
+    json["toolExecutionNotifications"].push_back(notification_json(report.what, diagnostic));
   return json;
 }
 
@@ -75,7 +95,9 @@ std::string sanitize_sarif(const SanitizeReport& report) {
   const Json driver = {{"name", "ptxloom"}, {"version", library_version()}, {"rules", rules}};
   const Json json = {{"$schema", "https://json.schemastore.org/sarif-2.1.0.json"},
                      {"version", "2.1.0"},
-                     {"runs", Json::array({{{"tool", {{"driver", driver}}}, {"results", results}}})}};
+                     {"runs", Json::array({{{"tool", {{"driver", driver}}},
+                                            {"invocations", Json::array({invocation_json(report)})},
+                                            {"results", results}}})}};
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

@@ -83,9 +83,9 @@ void decode_wait_all(Decoder& decoder) {
 constexpr std::array kForms{
     Semantics{"cp.async", decode_copy, {FlowRule::decides}},
     Semantics{"cp.async.ignore", decode_copy, {FlowRule::decides}},
-    Semantics{"cp.async.commit_group", decode_commit, {FlowRule::none}},
-    Semantics{"cp.async.wait_group", decode_wait, {FlowRule::none}},
-    Semantics{"cp.async.wait_all", decode_wait_all, {FlowRule::none}},
+    Semantics{"cp.async.commit_group", decode_commit, {.rule = FlowRule::none, .synchronises = true}},
+    Semantics{"cp.async.wait_group", decode_wait, {.rule = FlowRule::none, .synchronises = true}},
+    Semantics{"cp.async.wait_all", decode_wait_all, {.rule = FlowRule::none, .synchronises = true}},
 };
 
 }  // namespace

@@ -192,8 +192,8 @@ constexpr std::array kForms{
     Semantics{"cp.reduce.async.bulk.shared_to_global", decode_bulk<&run_to_global>, {FlowRule::decides}},
     Semantics{"multimem.cp.async.bulk", decode_bulk<&run_to_global>, {FlowRule::decides}},
     Semantics{"multimem.cp.reduce.async.bulk", decode_bulk<&run_to_global>, {FlowRule::decides}},
-    Semantics{"cp.async.bulk.commit_group", decode_commit, {FlowRule::none}},
-    Semantics{"cp.async.bulk.wait_group", decode_wait, {FlowRule::none}},
+    Semantics{"cp.async.bulk.commit_group", decode_commit, {.rule = FlowRule::none, .synchronises = true}},
+    Semantics{"cp.async.bulk.wait_group", decode_wait, {.rule = FlowRule::none, .synchronises = true}},
 };
 
 }  // namespace

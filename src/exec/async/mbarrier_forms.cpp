@@ -238,12 +238,15 @@ constexpr std::array kForms{
     Semantics{"mbarrier.init", decode_init, {FlowRule::decides}},
     Semantics{"mbarrier.inval", decode_invalidate, {FlowRule::none}},
     Semantics{"mbarrier.tx", decode_bytes, {FlowRule::decides}},
-    Semantics{"mbarrier.arrive", decode_arrive, {FlowRule::decides}},
-    Semantics{"mbarrier.arrive.expect_tx", decode_arrive_expect, {FlowRule::decides}},
-    Semantics{"mbarrier.arrive.noComplete", decode_arrive_early, {FlowRule::decides}},
-    Semantics{"mbarrier.wait", decode_wait, {FlowRule::decides}},
+    Semantics{"mbarrier.arrive", decode_arrive, {.rule = FlowRule::decides, .synchronises = true}},
+    Semantics{
+        "mbarrier.arrive.expect_tx", decode_arrive_expect, {.rule = FlowRule::decides, .synchronises = true}},
+    Semantics{
+        "mbarrier.arrive.noComplete", decode_arrive_early, {.rule = FlowRule::decides, .synchronises = true}},
+    Semantics{"mbarrier.wait", decode_wait, {.rule = FlowRule::decides, .synchronises = true}},
     Semantics{"mbarrier.pending_count", decode_pending, {FlowRule::smear}},
-    Semantics{"cp.async.mbarrier.arrive", decode_copies_arrive, {FlowRule::none}},
+    Semantics{
+        "cp.async.mbarrier.arrive", decode_copies_arrive, {.rule = FlowRule::none, .synchronises = true}},
 };
 
 }  // namespace

@@ -182,10 +182,13 @@ void run_store(Warp& warp, const Operation& op, Mask mask) {
   });
 }
 
-// A hint, but the tensor map must be valid.
+// A hint, but the tensor map must be valid, and stay as it is.
 void run_prefetch(Warp& warp, const Operation& op, Mask mask) {
   if (op.plan_as<TensorPlan>().mode == TensorMode::wide_image) return;
-  for_copies(warp, op, mask, [](const TensorCopy&) {});
+  for_copies(warp, op, mask, [](const TensorCopy& copy) {
+    if (copy.judged_map != nullptr)
+      copy.actor.warp->judge()->tensor_maps().prefetch(copy.actor, copy.judged_map);
+  });
 }
 
 TensorMode mode_of(const Decoder& decoder) {

@@ -147,7 +147,7 @@ void decode_publish(Decoder& decoder) { decoder.emit(decoder.operation(&run_publ
 constexpr std::array kForms{
     Semantics{"tensormap.replace", decode_replace, {FlowRule::decides}},
     Semantics{"tensormap.replace.enum", decode_replace, {FlowRule::decides}},
-    Semantics{"tensormap.cp_fenceproxy", decode_publish, {FlowRule::none}},
+    Semantics{"tensormap.cp_fenceproxy", decode_publish, {.rule = FlowRule::none, .synchronises = true}},
 };
 
 }  // namespace

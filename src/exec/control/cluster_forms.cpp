@@ -91,8 +91,8 @@ constexpr std::array kForms{
     Semantics{"mapa.variable", decode_address<&run_map, true>, {FlowRule::smear}},
     Semantics{"getctarank", decode_address<&run_rank, false>, {FlowRule::smear}},
     Semantics{"getctarank.variable", decode_address<&run_rank, true>, {FlowRule::smear}},
-    Semantics{"barrier.cluster.arrive", decode_arrive, {FlowRule::none}},
-    Semantics{"barrier.cluster.wait", decode_wait, {FlowRule::none}},
+    Semantics{"barrier.cluster.arrive", decode_arrive, {.rule = FlowRule::none, .synchronises = true}},
+    Semantics{"barrier.cluster.wait", decode_wait, {.rule = FlowRule::none, .synchronises = true}},
 };
 
 }  // namespace

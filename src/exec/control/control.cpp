@@ -125,9 +125,10 @@ void decode_reduce(Decoder& decoder) {
 
 void decode_warp_sync(Decoder& decoder) {
   decoder.emit([](Warp& warp, const Operation& op, Mask mask) {
-    for_member_groups(warp, op, mask, op.slots[0], [&](Mask lanes, Mask wanted) {
+    for_member_groups(warp, op, mask, op.slots[0], [&](Mask lanes, Mask named) {
+      const Mask wanted = named & warp.flow().live();
       if ((wanted & ~lanes) != 0) warp.state<Detours>().look(op, lanes, wanted & ~lanes);
-      warp.meet(lanes, wanted);
+      warp.meet(lanes, named);
     });
   });
 }
@@ -137,10 +138,10 @@ constexpr std::array kForms{
     Semantics{"brx.idx", decode_branch_indexed, {FlowRule::decides}},
     Semantics{"ret", decode_return, {FlowRule::none}},
     Semantics{"exit", decode_exit, {FlowRule::none}},
-    Semantics{"barrier.sync", decode_sync, {FlowRule::decides}},
-    Semantics{"barrier.arrive", decode_arrive, {FlowRule::decides}},
-    Semantics{"barrier.red", decode_reduce, {FlowRule::decides}},
-    Semantics{"bar.warp.sync", decode_warp_sync, {FlowRule::decides}},
+    Semantics{"barrier.sync", decode_sync, {.rule = FlowRule::decides, .synchronises = true}},
+    Semantics{"barrier.arrive", decode_arrive, {.rule = FlowRule::decides, .synchronises = true}},
+    Semantics{"barrier.red", decode_reduce, {.rule = FlowRule::decides, .synchronises = true}},
+    Semantics{"bar.warp.sync", decode_warp_sync, {.rule = FlowRule::decides, .synchronises = true}},
 };
 
 }  // namespace

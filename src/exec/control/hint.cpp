@@ -22,9 +22,18 @@
 namespace ptxloom::exec {
 namespace {
 
-// prefetch (whose address may be invalid), pmevent, griddepcontrol.
+// prefetch (whose address may be invalid), pmevent.
 void decode_nothing(Decoder& decoder) {
   decoder.emit([](Warp&, const Operation&, Mask) {});
+}
+
+// Grids run one after the other.
+void decode_grid_dependency(Decoder& decoder) {
+  if (decoder.word("action") != "wait") return decode_nothing(decoder);
+  decoder.emit([](Warp& warp, const Operation&, Mask mask) {
+    if (Judge* judge = warp.judge()) judge->waits_for_grids(warp, mask);
+  });
+  decoder.mark_grid_wait();
 }
 
 struct FencePlan {
@@ -132,6 +141,7 @@ void run_discard(Warp& warp, const Operation& op, Mask mask) {
 }
 
 void decode_discard(Decoder& decoder) {
+  decoder.mark_discarding();
   decoder.emit(&run_discard, std::make_shared<Reach>(line(decoder, Access::write)));
 }
 
@@ -188,16 +198,20 @@ void decode_policy_of_property(Decoder& decoder) {
 }
 
 constexpr std::array kForms{
-    Semantics{"fence", decode_fence, {FlowRule::none}},
-    Semantics{"fence.restrict", decode_fence, {FlowRule::none}},
-    Semantics{"fence.mbarrier_init", decode_init_fence, {FlowRule::none}},
-    Semantics{"fence.proxy", decode_proxy_fence, {FlowRule::none}},
-    Semantics{"fence.proxy.restrict", decode_proxy_fence, {FlowRule::none}},
-    Semantics{"fence.proxy.tensormap.release", decode_tensor_map_release, {FlowRule::none}},
-    Semantics{"fence.proxy.tensormap.acquire", decode_tensor_map_acquire, {FlowRule::none}},
+    Semantics{"fence", decode_fence, {.rule = FlowRule::none, .synchronises = true}},
+    Semantics{"fence.restrict", decode_fence, {.rule = FlowRule::none, .synchronises = true}},
+    Semantics{"fence.mbarrier_init", decode_init_fence, {.rule = FlowRule::none, .synchronises = true}},
+    Semantics{"fence.proxy", decode_proxy_fence, {.rule = FlowRule::none, .synchronises = true}},
+    Semantics{"fence.proxy.restrict", decode_proxy_fence, {.rule = FlowRule::none, .synchronises = true}},
+    Semantics{"fence.proxy.tensormap.release",
+              decode_tensor_map_release,
+              {.rule = FlowRule::none, .synchronises = true}},
+    Semantics{"fence.proxy.tensormap.acquire",
+              decode_tensor_map_acquire,
+              {.rule = FlowRule::none, .synchronises = true}},
     Semantics{"fence.proxy.alias", decode_nothing, {FlowRule::none}},  // a location has one address here
-    Semantics{"membar", decode_fence, {FlowRule::none}},
-    Semantics{"griddepcontrol", decode_nothing, {FlowRule::none}},
+    Semantics{"membar", decode_fence, {.rule = FlowRule::none, .synchronises = true}},
+    Semantics{"griddepcontrol", decode_grid_dependency, {FlowRule::none}},
     Semantics{"pmevent", decode_nothing, {FlowRule::none}},
     Semantics{"nanosleep", decode_nanosleep, {FlowRule::decides}},
     Semantics{"setmaxnreg", decode_setmaxnreg, {FlowRule::none}},

@@ -77,13 +77,13 @@ void run_shuffle(Warp& warp, const Operation& op, Mask mask) {
 
 void decode_shuffle(Decoder& decoder) {
   const std::string_view m = decoder.word("mode");
-  decoder.emit(&run_shuffle,
-               std::make_shared<ShufflePlan>(ShufflePlan{.mode = m == "up"     ? &up
-                                                                 : m == "down" ? &down
-                                                                 : m == "bfly" ? &butterfly
-                                                                               : &indexed,
-                                                         .predicate = decoder.operand("P") >= 0,
-                                                         .members = decoder.operand("MASK") >= 0}));
+  decoder.emit_collective(
+      &run_shuffle, std::make_shared<ShufflePlan>(ShufflePlan{.mode = m == "up"     ? &up
+                                                                      : m == "down" ? &down
+                                                                      : m == "bfly" ? &butterfly
+                                                                                    : &indexed,
+                                                              .predicate = decoder.operand("P") >= 0,
+                                                              .members = decoder.operand("MASK") >= 0}));
 }
 
 constexpr std::array kForms{

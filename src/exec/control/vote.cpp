@@ -47,7 +47,7 @@ void decode_vote(Decoder& decoder) {
   if (mode == "all") plan.vote = [](Mask votes, Mask voters) { return Yes{}(votes == voters); };
   if (mode == "any") plan.vote = [](Mask votes, Mask) { return Yes{}(votes != 0); };
   if (mode == "uni") plan.vote = [](Mask votes, Mask voters) { return Yes{}(votes == 0 || votes == voters); };
-  decoder.emit(&run_vote, std::make_shared<VotePlan>(plan));
+  decoder.emit_collective(&run_vote, std::make_shared<VotePlan>(plan));
 }
 
 /// The lanes of `among` that have the same value as `lane`.
@@ -87,14 +87,16 @@ void run_match_all(Warp& warp, const Operation& op, Mask mask) {
 }
 
 void decode_match_any(Decoder& decoder) {
-  decoder.emit(decoder.word("type") == "b64" ? &run_match_any<std::uint64_t> : &run_match_any<std::uint32_t>);
+  decoder.emit_collective(decoder.word("type") == "b64" ? &run_match_any<std::uint64_t>
+                                                        : &run_match_any<std::uint32_t>);
 }
 
 void decode_match_all(Decoder& decoder) {
   const MatchPlan plan{
       .predicate = decoder.operand("P"), .value = decoder.operand("A"), .members = decoder.operand("MASK")};
-  decoder.emit(decoder.word("type") == "b64" ? &run_match_all<std::uint64_t> : &run_match_all<std::uint32_t>,
-               std::make_shared<MatchPlan>(plan));
+  decoder.emit_collective(
+      decoder.word("type") == "b64" ? &run_match_all<std::uint64_t> : &run_match_all<std::uint32_t>,
+      std::make_shared<MatchPlan>(plan));
 }
 
 /// Combines two values of a reduction.
@@ -134,12 +136,13 @@ void run_float_reduction(Warp& warp, const Operation& op, Mask mask) {
 
 void decode_reduction(Decoder& decoder) {
   const std::string_view op = decoder.word("op"), type = decoder.word("type");
-  if (type == "s32") return decoder.emit(integer_reduction<std::int32_t>(op));
-  if (type != "f32") return decoder.emit(integer_reduction<std::uint32_t>(op));
-  decoder.emit(&run_float_reduction, std::make_shared<MinMax>(MinMax{.format = &base::kF32,
-                                                                     .is_min = op == "min",
-                                                                     .propagate_nan = decoder.has("nan"),
-                                                                     .abs = decoder.has("abs")}));
+  if (type == "s32") return decoder.emit_collective(integer_reduction<std::int32_t>(op));
+  if (type != "f32") return decoder.emit_collective(integer_reduction<std::uint32_t>(op));
+  decoder.emit_collective(&run_float_reduction,
+                          std::make_shared<MinMax>(MinMax{.format = &base::kF32,
+                                                          .is_min = op == "min",
+                                                          .propagate_nan = decoder.has("nan"),
+                                                          .abs = decoder.has("abs")}));
 }
 
 // The manual does not say which thread is elected, only that it is always the same: here the lowest.
@@ -151,7 +154,7 @@ void run_elect(Warp& warp, const Operation& op, Mask mask) {
   });
 }
 
-void decode_elect(Decoder& decoder) { decoder.emit(&run_elect); }
+void decode_elect(Decoder& decoder) { decoder.emit_collective(&run_elect); }
 
 void decode_active_mask(Decoder& decoder) {
   decoder.emit([](Warp& warp, const Operation& op, Mask mask) { set_all(warp, op.slots[0], mask, mask); });

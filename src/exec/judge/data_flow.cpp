@@ -81,6 +81,8 @@ DataFlow data_flow_of(const Code& code, const Operation& op, const FormFlow& dec
                 .exact = form.exact,
                 .divides = form.divides,
                 .scales = form.scales};
+  const std::string_view sem = instruction.variant.slot("sem").value_or("");
+  flow.synchronises = form.synchronises || sem == "acquire" || sem == "release" || sem == "acq_rel";
   flow.exchanges = instruction.variant.slot("op") == "exch";
   flow.volatile_data = instruction.variant.slot("sem") == "volatile";
   const Reader reader(code, op);

@@ -38,6 +38,7 @@ struct DataFlow {
   bool divides = false;                       ///< an integer division by the second operand
   bool scales = false;                        ///< a product or quotient of floats: 0 only of 0
   bool own_memory = false;                    ///< what it accesses is local memory or a parameter
+  bool synchronises = false;                  ///< a barrier, a fence, a wait, a release or an acquire
   bool exchanges = false;                     ///< an atomic exchange
   bool volatile_data = false;       ///< a volatile store, or a volatile load of what decides nothing
   bool tests = false;               ///< a strong read of what decides something

@@ -4,9 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <utility>
 
 #include "exec/judge/strong_writes.hpp"
+#include "exec/judge/touches.hpp"
 #include "exec/machine/cluster.hpp"
 
 namespace ptxloom::exec {
@@ -14,38 +14,7 @@ namespace {
 
 constexpr const char* kNotReadOnly =
     "use ld.global without .nc, and not ldu, for memory that the kernel writes";
-constexpr const char* kOrder =
-    "order the two: a barrier within a thread block; between thread blocks a release of a flag "
-    "(st.release.gpu, or fence.acq_rel.gpu before a relaxed access), and an acquire of it before the other "
-    "access. Only a fence of the thread that sets the flag counts, behind the barrier with the others, "
-    "unless it and the reader's are fence.sc";
-
-// Lanes of one instruction may write the same value to one place; Judge::lost reports different ones.
-bool together(const GlobalTouch& now, const GlobalTouch& before) {
-  return before.cluster == now.cluster && before.party == now.party && before.operation == now.operation &&
-         before.time == now.time;
-}
-
-bool is_same(const GlobalTouch& one, const GlobalTouch& other) {
-  return together(one, other) && one.lane == other.lane;
-}
-
-// Where the byte is: "buffer 2 + 0x40".
-std::string place_of(const Grid& grid, const std::byte* memory) {
-  int number = 0;
-  for (const Memory::Allocation& each : grid.allocations()) {
-    ++number;
-    if (memory < each.data || memory >= each.data + each.bytes) continue;
-    const auto offset = static_cast<std::uint64_t>(memory - each.data);
-    return each.name.empty() ? fmt::format("buffer {} + {:#x}", number, offset)
-                             : fmt::format("{} + {:#x}", each.name, offset);
-  }
-  return {};
-}
-
 }  // namespace
-
-std::string GlobalRaces::place(const std::byte* memory) const { return place_of(cluster_->grid(), memory); }
 
 GlobalTouch GlobalRaces::touch_of(const Actor& actor, AccessKind kind) const {
   const Warp& warp = *actor.warp;
@@ -83,6 +52,7 @@ bool GlobalRaces::has_observed(const GlobalTouch& now, const Group& group) const
 
 bool GlobalRaces::is_before(const GlobalTouch& before, const GlobalTouch& now) const {
   if (before.time == 0) return true;
+  if (before.time == kInFlight) return false;
   const bool same_cluster = now.cluster == before.cluster;
   if (same_cluster && joining_) return true;
   if (!same_cluster)
@@ -110,7 +80,7 @@ void GlobalRaces::check_read(const Here& here, const Group& group) {
   if (here.touch.kind.read_only && write.time != 0)
     return find(here, "read-only-written", write, kNotReadOnly, [&] {
       return fmt::format("it reads {} as read-only memory, which {} writes in the same kernel",
-                         place_of(cluster_->grid(), here.memory), describe(write));
+                         place(here.memory), describe(write));
     });
   if (!together(here.touch, write) && !ordered(here.touch, write) && !has_observed(here.touch, group))
     return race(here, write, "writes");
@@ -128,7 +98,7 @@ void GlobalRaces::check_write(const Here& here, const Group& group) {
     const GlobalTouch& through_cache = read.kind.read_only ? read : other;
     return find(here, "read-only-written", through_cache, kNotReadOnly, [&] {
       return fmt::format("it {} {}, which {} reads as read-only memory in the same kernel", here.does,
-                         place_of(cluster_->grid(), here.memory), describe(through_cache));
+                         place(here.memory), describe(through_cache));
     });
   }
   if (together(now, group.write())) check_forgotten(here);
@@ -161,7 +131,7 @@ void GlobalRaces::check_proxy(const Here& here, const Group& group) {
        "use fence.proxy.async after the writes, then a barrier, before the read through the other proxy",
        [&] {
          return fmt::format("it reads {}, which {} writes, without a fence.proxy.async between",
-                            place_of(cluster_->grid(), here.memory), describe(write));
+                            place(here.memory), describe(write));
        });
 }
 
@@ -275,6 +245,13 @@ void GlobalRaces::copy_has_used(const Actor& actor, const std::byte* map, std::u
   });
 }
 
+void GlobalRaces::prefetch_uses(const Actor& actor, const std::byte* map, std::uint32_t bytes) {
+  const GlobalTouch now = touch_of(actor, AccessKind::read_of_map());
+  GlobalTouch kept = now;
+  kept.time = kInFlight;
+  log_->for_groups(map, bytes, [&](const Group& group, std::uint32_t) { note_read(now, kept, group); });
+}
+
 void GlobalRaces::bulk_begins(const Actor& actor) {
   in_flight_.push_back(touch_of(actor, AccessKind::read_of_copy(true)));
   in_flight_.back().party = order_->copies();
@@ -342,64 +319,6 @@ void GlobalRaces::copy_ends(const Actor& actor, const std::byte* memory, std::ui
     } else {
       note_write(now, group);
     }
-  });
-}
-
-const Warp* GlobalRaces::warp_of(const GlobalTouch& touch) const {
-  const auto& blocks = cluster_->blocks();
-  const std::size_t warps = blocks.front().warps().size();
-  if (touch.cluster != cluster_->index() || touch.party >= blocks.size() * warps) return nullptr;
-  return &blocks[touch.party / warps].warps()[touch.party % warps];
-}
-
-std::string GlobalRaces::describe(const GlobalTouch& touch) const {
-  const Grid& grid = cluster_->grid();
-  const std::size_t warps = cluster_->blocks().front().warps().size();
-  const Index3 block = grid.block_index(touch.cluster, static_cast<std::uint32_t>(touch.party / warps));
-  const Operation& op = grid.code().operations[touch.operation];
-  const std::string what = describe_with_line(cluster_->blocks().front().warps().front(), op);
-  if (touch.party >= cluster_->blocks().size() * warps) return what;
-  return fmt::format("{} of block ({},{},{}), warp {}, lane {}", what, block[0], block[1], block[2],
-                     touch.party % warps, touch.lane);
-}
-
-void GlobalRaces::find(const Here& here, std::string_view code, const GlobalTouch& other, const char* hint,
-                       const std::function<std::string()>& what) {
-  if (std::exchange(found_, true)) return;
-  const Grid& grid = cluster_->grid();
-  const std::size_t warps = cluster_->blocks().front().warps().size();
-  Misuse misuse{.code = code, .address = place_of(grid, here.memory)};
-  misuse.other_warp = warp_of(other);
-  misuse.other_op = &grid.code().operations[other.operation];
-  misuse.other_lane = other.lane;
-  misuse.other_block = grid.block_index(other.cluster, static_cast<std::uint32_t>(other.party / warps));
-  misuse.other_number = static_cast<std::uint32_t>(other.party % warps);
-  report(here.actor, misuse, hint, what);
-}
-
-void GlobalRaces::under_way(const Here& here, const GlobalTouch& copy, const char* does) {
-  if (copy.kind.is_read_of_map())
-    return find(here, "copy-not-awaited", copy,
-                "wait for the copy first: cp.async.bulk.wait_group.read, or its mbarrier", [&] {
-                  return fmt::format(
-                      "it {} {}, the tensor map that an asynchronous copy in flight still uses", here.does,
-                      place_of(cluster_->grid(), here.memory));
-                });
-  find(
-      here, "copy-not-awaited", copy,
-      "wait for the copy first: cp.async.wait_group, cp.async.bulk.wait_group without .read, or its mbarrier",
-      [&] {
-        return fmt::format("it {} {}, which an asynchronous copy in flight still {}", here.does,
-                           place_of(cluster_->grid(), here.memory), does);
-      });
-}
-
-void GlobalRaces::race(const Here& here, const GlobalTouch& other, const char* did) {
-  if (other.time == kInFlight) return under_way(here, other, did);
-  find(here, "data-race", other, kOrder, [&] {
-    return fmt::format("it {} {}, which {} {}, and nothing orders the two{}", here.does,
-                       place_of(cluster_->grid(), here.memory), describe(other), did,
-                       why_not_strong(here.touch.kind, other.kind));
   });
 }
 

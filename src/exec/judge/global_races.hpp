@@ -48,6 +48,8 @@ class GlobalRaces {
   void copy_uses(const Actor& actor, const std::byte* map, std::uint32_t bytes, bool counted);
   /// It has read its source: its thread has waited for that. `changed`: the map was written since it began.
   void copy_has_used(const Actor& actor, const std::byte* map, std::uint32_t bytes, bool changed);
+  /// A prefetch uses a tensor map, and nothing tells when that is over.
+  void prefetch_uses(const Actor& actor, const std::byte* map, std::uint32_t bytes);
   /// A copy through the async proxy, of one part of memory or more.
   void bulk_begins(const Actor& actor);
   void bulk_has_read(const Actor& actor, Time issued);

@@ -25,9 +25,10 @@ std::string argument_of(const Code& code, const Launch& launch, const Memory::Al
 
 }  // namespace
 
-GlobalShadow::GlobalShadow(const Memory& memory, std::span<const Memory::Allocation> allocations) {
+GlobalShadow::GlobalShadow(const Memory& memory, std::span<const Memory::Allocation> allocations,
+                           bool may_discard) {
   for (const Memory::Allocation& each : allocations) {
-    if (std::byte* bits = memory.undefined_bits(each.address))
+    if (std::byte* bits = memory.undefined_bits(each.address, may_discard))
       ranges_.push_back({.begin = each.data, .end = each.data + each.bytes, .bits = bits});
   }
 }

@@ -16,7 +16,8 @@ struct Code;
 
 class GlobalShadow {
  public:
-  GlobalShadow(const Memory& memory, std::span<const Memory::Allocation> allocations);
+  /// `may_discard`: the kernel has a discard.L2.
+  GlobalShadow(const Memory& memory, std::span<const Memory::Allocation> allocations, bool may_discard);
   /// The undefined bits of the bytes; empty if all are defined.
   std::span<std::byte> bits(const std::byte* memory, std::size_t bytes);
 

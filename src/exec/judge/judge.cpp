@@ -17,7 +17,8 @@ Judge::Judge(Cluster& cluster)
       global_(cluster, races_.order()),
       undefined_(cluster),
       operands_(cluster, races_.order()),
-      tensor_maps_(cluster, races_.order(), global_) {
+      tensor_maps_(cluster, races_.order(), global_),
+      grid_waits_(cluster, races_.order()) {
   if (cluster.grid().launch().arithmetic) arithmetic_ = std::make_unique<Arithmetic>(cluster);
   if (cluster.grid().launch().reversals != nullptr || cluster.work().delays().any())
     pairs_ = std::make_unique<ReversiblePairs>(cluster, races_.order());
@@ -30,9 +31,12 @@ void Judge::start() {
   if (arithmetic_) arithmetic_->start();
   if (pairs_) pairs_->start(cluster_->grid().uses());
   const auto& blocks = cluster_->blocks();
-  wgmma_.start(blocks.size() * blocks.front().warps().size());
+  const std::size_t warps = blocks.size() * blocks.front().warps().size();
+  wgmma_.start(warps);
+  events_.start(warps);
   operands_.start();
   tensor_maps_.start();
+  grid_waits_.start();
   const Grid& grid = cluster_->grid();
   buffers_on_ = grid.log() != nullptr && grid.code().has_weak_fence;
   buffers_ = {};
@@ -43,6 +47,8 @@ Mask Judge::executes(Warp& warp, const Operation& op, Mask group, Mask lanes) {
   const DataFlow& flow = grid.flows()[grid.code().number_of(op)];
   lanes = undefined_.executes(warp, op, flow, group, lanes);
   if (lanes != 0 && !flow.of_wgmma.empty()) wgmma_.execute(warp, party_of(warp), op, flow, lanes);
+  if (lanes != 0 && flow.synchronises && op.begins && grid.launch().findings != nullptr)
+    events_.note(party_of(warp), {&warp, grid.code().number_of(op), order().advance()});
   if (flow.divides) check_divisor(warp, op, flow.in[1], lanes);
   if (arithmetic_ && op.begins) arithmetic_->begin(warp, op, flow, lanes);
   return lanes;
@@ -175,6 +181,7 @@ void Judge::access(const Actor& actor, const std::byte* memory, const Reach& rea
   if (reach.access == Access::read && reach.manner == Manner::apart) return;
   if (reach.access == Access::write) undefined_.write_global(actor, memory, reach);
   if (reach.access == Access::read) undefined_.read_global(actor, memory, reach.bytes);
+  if (reach.access == Access::read || reach.updates) grid_waits_.reads(actor);
   if (global_.on() && reach.manner != Manner::apart) global_.access(actor, memory, reach);
   order_by(actor, memory, reach, true);
 }
@@ -222,6 +229,7 @@ void Judge::barrier_ends(const Actor& actor, const SharedPlace& place) {
 
 void Judge::read_begins(const Actor& actor, const std::byte* from, std::uint32_t bytes) {
   if (const auto place = find(from)) return races_.read_begins(actor, *place, bytes);
+  grid_waits_.reads(actor);
   if (global_.on()) global_.copy_reads(actor, from, bytes, true);
 }
 

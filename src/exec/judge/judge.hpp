@@ -8,10 +8,12 @@
 #include <span>
 
 #include "exec/judge/arithmetic.hpp"
+#include "exec/judge/early_reads.hpp"
 #include "exec/judge/global_races.hpp"
 #include "exec/judge/races.hpp"
 #include "exec/judge/reversible.hpp"
 #include "exec/judge/store_buffers.hpp"
+#include "exec/judge/sync_events.hpp"
 #include "exec/judge/tensor_maps.hpp"
 #include "exec/judge/undefined.hpp"
 #include "exec/judge/wgmma_operands.hpp"
@@ -98,6 +100,11 @@ class Judge {
   }
   void undefine_registers(const Warp& warp, std::uint32_t function, int lane);
 
+  /// What the two warps have done for their order since then.
+  std::vector<SyncEvent> events_since(Time time, const Warp& one, const Warp* other) const {
+    return events_.since(time, party_of(one), other == nullptr ? party_of(one) : party_of(*other));
+  }
+
   // Synchronisation: order.hpp. A place is identified by any address that belongs to it.
   void arrive(const Warp& warp, Mask lanes, const void* place) { order().arrive(who(warp, lanes), place); }
   void arrive_relaxed(const Warp& warp, Mask lanes, const void* place, Scope scope) {
@@ -130,6 +137,8 @@ class Judge {
   void fence_proxy(const Warp& warp, Mask lanes, const ProxyFence& fence) {
     order().fence_proxy(who(warp, lanes), fence);
   }
+  /// griddepcontrol.wait by these lanes.
+  void waits_for_grids(const Warp& warp, Mask lanes) { grid_waits_.waits(warp, lanes); }
   TensorMaps& tensor_maps() { return tensor_maps_; }
   // The warp's operations on wgmma.mma_async.
   void wgmma_fence(const Warp& warp) { wgmma_.fence(party_of(warp)); }
@@ -162,6 +171,7 @@ class Judge {
   }
   /// cp.async reads global memory. Returns when.
   Time small_copy_reads(const Actor& actor, const std::byte* from, std::uint32_t bytes) {
+    grid_waits_.reads(actor);
     return global_.on() ? global_.copy_reads(actor, from, bytes, false) : 0;
   }
   void small_copy_lands(const Actor& actor, Time issued) {
@@ -197,6 +207,8 @@ class Judge {
   WgmmaRegisters wgmma_;
   WgmmaOperands operands_;
   TensorMaps tensor_maps_;
+  GridWaits grid_waits_;
+  SyncEvents events_;
   StoreBuffers buffers_;  // of shared memory
   bool buffers_on_ = false;
   std::unique_ptr<Arithmetic> arithmetic_;  // null unless the launch asks for it

@@ -64,36 +64,62 @@ void Order::learn(const Who& who, const Past& past, const LaneKey& key) {
   groups.take_whole(who.live, [&](const Past& known) { known_[who.party].join(known); });
 }
 
-void Order::arrive(const Who& who, const void* place) { publish(who, places_[place].gathered); }
+void Order::gather_sc(Place& place, std::size_t block) {
+  if (place.gathered.sc.empty()) return;
+  place.sc_gathered.resize(blocks_);
+  place.sc_gathered[block].join(std::exchange(place.gathered.sc, {}));
+}
+
+Order::News Order::opened_for(const Place& place, std::size_t block) const {
+  News news = place.opened;
+  for (std::size_t i = 0; i < place.sc_opened.size(); ++i)
+    news.sc.join(i == block ? place.sc_opened[i] : place.sc_opened[i].beyond_block());
+  return news;
+}
+
+void Order::arrive(const Who& who, const void* place) {
+  Place& at = places_[place];
+  publish(who, at.gathered);
+  gather_sc(at, who.party / warps_);
+}
 
 void Order::arrive_relaxed(const Who& who, const void* place, Scope scope) {
-  News& gathered = places_[place].gathered;
-  publish_released(who, gathered, scope);
-  publish_over(who, gathered.past);
-  if (any_sc_) gathered.sc.observed.join(sc_of(who).happened);
+  Place& at = places_[place];
+  publish_released(who, at.gathered, scope);
+  publish_over(who, at.gathered.past);
+  if (any_sc_) at.gathered.sc.observed.join(sc_of(who).happened);
+  gather_sc(at, who.party / warps_);
 }
 
 void Order::open(const void* place) {
   Place& opened = places_[place];
   opened.opened.join(opened.gathered);
+  opened.sc_opened = opened.sc_gathered;
   opened.version = ++last_version_;
 }
 
+void Order::gather_exited(Place& place, std::size_t block) {
+  place.gathered.join(exited_[block]);
+  gather_sc(place, block);
+}
+
 void Order::open_with_exited(const void* place) {
-  for (const News& exited : exited_) places_[place].gathered.join(exited);
+  for (std::size_t i = 0; i < exited_.size(); ++i) gather_exited(places_[place], i);
   open(place);
 }
 
 void Order::open_with_exited(const void* place, std::uint32_t block) {
-  places_[place].gathered.join(exited_[block]);
+  gather_exited(places_[place], block);
   open(place);
 }
 
 void Order::pass(const Who& who, const void* place, Passing passing) {
   const auto found = places_.find(place);
   if (found == places_.end()) return;
-  const News& opened = found->second.opened;
-  LaneKey key{.place = place, .version = found->second.version};
+  const Place& at = found->second;
+  const News with_sc = at.sc_opened.empty() ? News{} : opened_for(at, who.party / warps_);
+  const News& opened = at.sc_opened.empty() ? at.opened : with_sc;
+  LaneKey key{.place = place, .version = at.version};
   if (!passing.for_cta || blocks_ == 1) return find(who, opened, {}, key, passing.relaxed, Scope::cta);
   key.part = 1;
   find(who, within_block(who.party, opened), {}, key, passing.relaxed, Scope::cta);

@@ -27,11 +27,10 @@
 // What a thread did becomes known through a relaxed access only if a fence of the same thread comes before
 // it, and what a relaxed access finds is known only after a fence of the same thread (PTX ISA 8.8, release
 // and acquire patterns). A fence.sc also makes known what an earlier fence.sc covers, of whatever thread, if
-// a chain of accesses and synchronisation leads from one to the other (fences.hpp). This errs on the side of
-// silence: at a barrier of a cluster, fence.sc.cta of one thread block counts for the others. Other accesses
-// and fences count for threads in their scope only. A relaxed arrival at an mbarrier tells that the reads
-// before it, and the copies awaited before it, are over: this is how consumers release a stage of a pipeline
-// to the thread block that fills it.
+// a chain of accesses and synchronisation leads from one to the other (fences.hpp). Accesses and fences count
+// for threads in their scope only. A relaxed arrival at an mbarrier tells that the reads before it, and the
+// copies awaited before it, are over: this is how consumers release a stage of a pipeline to the thread block
+// that fills it.
 namespace ptxloom::exec {
 
 /// Lanes of a party that act together.
@@ -62,6 +61,8 @@ class Order {
   /// the grid know of each other; null: nothing is to be found between them.
   void reset(std::size_t blocks, std::size_t warps, GridOrder* grid, std::uint64_t cluster);
   Time now() const { return now_; }
+  /// What follows is later than what was before. Returns the time of that.
+  Time advance() { return tick(); }
   /// The party of asynchronous copies; warps have the numbers below.
   Party copies() const { return copies_; }
   Party party_of(std::uint32_t block, std::uint32_t warp) const {
@@ -144,8 +145,9 @@ class Order {
   /// What relaxed accesses found, by the smallest scope of a fence that makes it known.
   using Found = std::array<News, kScopes>;
   struct Place {
-    News gathered, opened;
-    std::uint64_t version = 0;  // of `opened`
+    News gathered, opened;                             // without fence.sc
+    std::vector<ScOrder> sc_gathered, sc_opened = {};  // by thread block of who published
+    std::uint64_t version = 0;                         // of what is opened
   };
   struct Published {
     News news;
@@ -175,6 +177,11 @@ class Order {
   void publish(const Who& who, News& at);
   void publish_released(const Who& who, News& at, Scope scope);
   void publish_over(const Who& who, Past& at);
+  /// What was just gathered at a place comes from this thread block.
+  void gather_sc(Place& place, std::size_t block);
+  void gather_exited(Place& place, std::size_t block);
+  /// What opened, for threads of this thread block.
+  News opened_for(const Place& place, std::size_t block) const;
   /// To threads of other clusters.
   void publish_beyond(Party by, const void* word, const News& published, const ScFences& sc);
   GridOrder::Shared beyond(const Past& published) const;

@@ -6,19 +6,13 @@
 #include <bit>
 
 #include "exec/judge/strong_writes.hpp"
+#include "exec/judge/touches.hpp"
 #include "exec/machine/cluster.hpp"
 
 namespace ptxloom::exec {
 namespace {
 
 std::uint64_t reader_bit(Party party) { return party < 64 ? std::uint64_t{1} << party : 0; }
-
-// Lanes of one instruction may write the same value to one place; the store itself detects differing values.
-bool together(const Touch& now, const Touch& before) {
-  return before.party == now.party && before.operation == now.operation && before.time == now.time;
-}
-
-bool is_same(const Touch& one, const Touch& other) { return together(one, other) && one.lane == other.lane; }
 
 }  // namespace
 

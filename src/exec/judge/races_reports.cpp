@@ -44,6 +44,7 @@ void Races::find(const Here& here, std::string_view code, const Touch* other, co
     misuse.other_warp = warp_of(*other);
     misuse.other_op = &cluster_->grid().code().operations[other->operation];
     misuse.other_lane = other->lane == kSeveralLanes ? -1 : other->lane;
+    misuse.since = other->time;
   }
   report(here.actor, misuse, hint, what);
 }

@@ -17,7 +17,8 @@
 // its use (PTX ISA 8.6, 9.7.13.4). Found only when findings are collected, since the log of global memory
 // knows the writes. That a release is missing is found within a cluster only. A copy uses its map until
 // it has read all of its source, as an mbarrier or wait_group.read tells: a map that is written before is a
-// race as any other. Nothing tells when a prefetch has read its map.
+// race as any other. Nothing tells when a prefetch of a tile has read its map: it may not be changed after
+// that.
 namespace ptxloom::exec {
 
 class Cluster;
@@ -36,7 +37,11 @@ class TensorMaps {
   void acquire(const Actor& actor, const std::byte* map);
   /// A copy is about to use the map.
   void use(const Actor& actor, const std::byte* map);
-  /// It has begun to. `counted`: by an mbarrier. Returns a number for who has written the map by now.
+  /// A prefetch of a tile uses the map.
+  void prefetch(const Actor& actor, const std::byte* map) {
+    if (global_->on()) global_->prefetch_uses(actor, map, kBytes);
+  }
+  /// A copy has begun to. `counted`: by an mbarrier. Returns a number for who has written the map by now.
   std::uint64_t use_begins(const Actor& actor, const std::byte* map, bool counted) {
     if (!global_->on()) return 0;
     global_->copy_uses(actor, map, kBytes, counted);

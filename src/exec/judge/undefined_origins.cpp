@@ -27,7 +27,8 @@ Undefined::Origin Undefined::unwritten_local(const Actor& actor, std::uint64_t o
 
 Undefined::Origin Undefined::unwritten_global(const Operation& op, const std::byte* memory) {
   return origins_.find(number_of(op), 2, [&] {
-    return fmt::format("loads them from {}, which nobody has written", global_name(memory));
+    return fmt::format("loads them from {}, which nobody has written{}", global_name(memory),
+                       cluster_->grid().code().discards ? " since the start or since discard.L2" : "");
   });
 }
 

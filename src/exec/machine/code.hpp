@@ -107,9 +107,11 @@ struct Code {
   std::vector<Slot> shared_addresses;  // registers that hold one; a thread block adds its window to them
   /// Thread blocks may communicate through global memory, so they run alternately, in a fixed order.
   bool communicates = false;
-  bool has_weak_fence = false;  ///< a fence that is not fence.sc.gpu or .sys
-  bool cancels = false;         ///< thread blocks take over the work of others (clusterlaunchcontrol)
-  bool prints = false;          ///< threads may write to the launch's output
+  bool has_weak_fence = false;                  ///< a fence that is not fence.sc.gpu or .sys
+  bool discards = false;                        ///< a discard.L2
+  std::optional<std::uint32_t> grid_wait = {};  ///< the first griddepcontrol.wait
+  bool cancels = false;  ///< thread blocks take over the work of others (clusterlaunchcontrol)
+  bool prints = false;   ///< threads may write to the launch's output
 
   const ir::Function& function_of(const Operation& op) const {
     return op.function == 0 ? kernel : callees[op.function - 1].function;

@@ -58,6 +58,8 @@ void Decoder::decode_kernel() {
   }
   code_.entry = static_cast<std::uint32_t>(code_.operations.size());
   decode_function(0);
+  for (const auto& [of, operations] : collectives_)
+    if (operations.size() > 1) bring_together(operations);
   code_.stack_begin = code_.local_bytes = (code_.local_bytes + 15) / 16 * 16;
   if (stack_used_) code_.local_bytes += kStackBytes;
 }
@@ -318,6 +320,29 @@ void Decoder::emit(Semantic run, std::shared_ptr<const void> plan) {
   }
   emit(std::move(op));
   for (const Widened& w : widened) widen(w.type, w.from, w.to);
+}
+
+void Decoder::emit_collective(Semantic run, std::shared_ptr<const void> plan) {
+  const std::size_t first = code_.operations.size();
+  emit(run, std::move(plan));
+  const auto begin = code_.operations.begin();
+  const auto operation = std::find_if(begin + static_cast<std::ptrdiff_t>(first), code_.operations.end(),
+                                      [&](const Operation& each) { return each.run == run; });
+  auto alike = std::ranges::find_if(collectives_,
+                                    [&](const auto& each) { return each.first.data() == variant().data(); });
+  if (alike == collectives_.end())
+    alike = collectives_.insert(alike, {variant(), std::vector<std::size_t>()});
+  alike->second.push_back(static_cast<std::size_t>(operation - begin));
+}
+
+// One more operation, with registers of its own, that no thread comes to.
+void Decoder::bring_together(const std::vector<std::size_t>& alike) {
+  Operation together = code_.operations[alike.front()];
+  together.guarded = false;
+  for (Slot& slot : together.slots) slot = add_register(slot.bytes);
+  for (const std::size_t each : alike)
+    code_.operations[each].together = static_cast<std::uint32_t>(code_.operations.size());
+  code_.operations.push_back(std::move(together));
 }
 
 // First copies the low half of a wider register into one of the operand's size.

@@ -49,6 +49,8 @@ class Decoder {
   /// The same, for a `run` that accesses every operand at the variant's type: wider registers are narrowed
   /// before it and extended after it. Null means that the family does not support this variant.
   void emit(Semantic run, std::shared_ptr<const void> plan = nullptr);
+  /// The same, for a `run` that waits for the lanes of a member mask (rendezvous.hpp).
+  void emit_collective(Semantic run, std::shared_ptr<const void> plan = nullptr);
   /// Data shared by all instructions of a variant and made once: fragment maps.
   template <class Plan, class Make>
   std::shared_ptr<const Plan> plan_of_variant(Make make) {
@@ -61,6 +63,11 @@ class Decoder {
   void mark_communicating() { code_.communicates = true; }
   /// The kernel has a fence that is not fence.sc.gpu or .sys.
   void mark_weak_fence() { code_.has_weak_fence = true; }
+  void mark_discarding() { code_.discards = true; }
+  /// The operation that was emitted last waits for the grids before this one.
+  void mark_grid_wait() {
+    if (!code_.grid_wait) code_.grid_wait = static_cast<std::uint32_t>(code_.operations.size() - 1);
+  }
   void mark_canceling() { code_.communicates = code_.cancels = true; }
   /// Throws Error(refused, "exec-unsupported") that names the instruction.
   [[noreturn]] void unsupported(const std::string& why) const;
@@ -80,6 +87,7 @@ class Decoder {
   [[noreturn]] void refuse(const ir::Call& call, const std::string& why) const;
   void guard(Operation& operation, const std::optional<ir::Guard>& guard) const;
   void finish_branches();
+  void bring_together(const std::vector<std::size_t>& alike);
   Slot add_register(std::size_t bytes);
   Slot constant(std::uint64_t value, std::uint8_t bytes);
   Slot address_constant(const Place& place, std::int64_t displacement);
@@ -97,6 +105,7 @@ class Decoder {
   std::map<std::uint64_t, Slot> shared_addresses_;
   std::map<std::string_view, const Semantics*> semantics_ = semantics_by_form();
   ByVariant<std::shared_ptr<const void>> plans_;
+  std::vector<std::pair<Variant, std::vector<std::size_t>>> collectives_;  // operations, by variant
   Slot sink_;
   bool stack_used_ = false;
 

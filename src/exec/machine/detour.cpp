@@ -22,6 +22,19 @@ bool only_exits(const Code& code, std::uint32_t pc) {
   return op.ends && !op.guarded && op.run != &run_return;
 }
 
+// Whether those whose guard is false at `op` come to one of its kind for them, before any jump from `pc`.
+bool has_counterpart(const Code& code, const Operation& op, std::uint32_t pc) {
+  if (!op.guarded) return false;
+  for (; pc < code.operations.size(); ++pc) {
+    const Operation& next = code.operations[pc];
+    if (next.branches || next.by_index || next.ends || next.is_call) return false;
+    if (next.run == op.run && next.together == op.together && next.guarded &&
+        next.guard.offset == op.guard.offset && next.guard.negated != op.guard.negated)
+      return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 void Detours::reset() {
@@ -35,7 +48,8 @@ bool Detours::has_gone(const Operation& op, std::uint32_t pc) {
   const std::uint32_t from = code().number_of(op);
   Around& around = around_[&op];
   if (around.beyond == nullptr) around.beyond = &paths.beyond(from);
-  return paths.is_beyond(*around.beyond, from, pc) && !only_exits(code(), pc);
+  return paths.is_beyond(*around.beyond, from, pc) && !only_exits(code(), pc) &&
+         !has_counterpart(code(), op, pc);
 }
 
 void Detours::look(const Operation& op, Mask lanes, Mask absent) {

@@ -7,6 +7,7 @@
 #include <bit>
 #include <utility>
 
+#include "exec/judge/judge.hpp"
 #include "exec/machine/block.hpp"
 #include "exec/machine/cluster.hpp"
 #include "exec/machine/code.hpp"
@@ -105,6 +106,15 @@ struct Doer {
   int lane;
 };
 
+// What the warps of both sides did for their order after the first access.
+std::vector<Site> sites_between(const Code& code, const Warp& warp, const Misuse& misuse) {
+  std::vector<Site> sites;
+  if (!misuse.since || warp.judge() == nullptr) return sites;
+  for (const SyncEvent& event : warp.judge()->events_since(*misuse.since, warp, misuse.other_warp))
+    sites.push_back(site_of(code, event.warp, code.operations[event.operation], -1));
+  return sites;
+}
+
 void collect(Findings& findings, const Doer& doer, const Misuse& misuse, std::string_view hint, bool fatal,
              const std::function<std::string()>& what) {
   const Code& code = doer.warp.block().grid().code();
@@ -119,6 +129,7 @@ void collect(Findings& findings, const Doer& doer, const Misuse& misuse, std::st
                   .kernel = code.kernel.name,
                   .at = site_of(code, &doer.warp, doer.op, doer.lane),
                   .other = {},
+                  .between = sites_between(code, doer.warp, misuse),
                   .address = misuse.address,
                   .fatal = fatal,
                   .schedule = doer.warp.block().grid().launch().schedule};
@@ -138,7 +149,12 @@ void report(const Actor& actor, const Misuse& misuse, const char* hint,
             const std::function<std::string()>& what) {
   Findings* const findings = actor.warp->block().grid().launch().findings;
   if (findings == nullptr) fault(actor, misuse.code, what(), hint);
-  collect(*findings, {*actor.warp, *actor.op, actor.lane}, misuse, hint, false, what);
+  report_to(*findings, actor, misuse, hint, what);
+}
+
+void report_to(Findings& findings, const Actor& actor, const Misuse& misuse, const char* hint,
+               const std::function<std::string()>& what) {
+  collect(findings, {*actor.warp, *actor.op, actor.lane}, misuse, hint, false, what);
 }
 
 void fault(const Warp& warp, const Operation& op, Mask lanes, std::string_view code, const std::string& what,

@@ -8,8 +8,10 @@
 #include <string>
 #include <string_view>
 
+#include "exec/judge/horizon.hpp"
 #include "exec/machine/lanes.hpp"
 #include "exec/machine/operation.hpp"
+#include "ptxloom/findings.hpp"
 
 // Errors of a kernel, as an Error that names the instruction, the thread block and the thread.
 namespace ptxloom::exec {
@@ -37,10 +39,15 @@ struct Misuse {
   std::optional<std::array<std::uint32_t, 3>> other_block = {};
   std::uint32_t other_number = 0;
   std::string address = {};
+  std::optional<Time> since = {};  ///< when the other side was, if it is an access of this cluster
 };
 /// A misuse after which the kernel can go on: a fault, unless the launch collects findings.
 void report(const Actor& actor, const Misuse& misuse, const char* hint,
             const std::function<std::string()>& what);
+
+/// A finding for this list, whether or not the launch collects findings.
+void report_to(Findings& findings, const Actor& actor, const Misuse& misuse, const char* hint,
+               const std::function<std::string()>& what);
 
 /// "`bar.sync 0;`".
 std::string describe(const Warp& warp, const Operation& op);

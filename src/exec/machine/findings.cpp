@@ -31,6 +31,14 @@ void Findings::add(const Key& key, Finding finding) {
   entries_[key].finding = std::move(finding);
 }
 
+void Findings::add_all(const Findings& others) {
+  const std::scoped_lock lock(mutex_, others.mutex_);
+  for (const auto& [key, entry] : others.entries_) {
+    const auto [place, added] = entries_.try_emplace(key, entry);
+    if (!added) place->second.count += entry.count;
+  }
+}
+
 std::vector<Finding> Findings::all() const {
   const std::scoped_lock lock(mutex_);
   std::set<std::pair<std::string, std::uint32_t>> early;

@@ -44,6 +44,7 @@ struct FormFlow {
   bool scales = false;                               ///< a product or quotient of floats: 0 only of 0
   bool multiplies = false;                           ///< a wgmma: its registers stay in use after it
   bool moves = false;                                ///< its result is its operand
+  bool synchronises = false;                         ///< a barrier, a fence, or a wait
   FormFlow (*of_variant)(const Variant&) = nullptr;  ///< if variants differ
 };
 

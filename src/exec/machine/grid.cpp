@@ -105,7 +105,7 @@ Grid::Grid(const Code& code, const Memory& memory, const Launch& launch, std::ui
       flows_(launch.judge ? data_flows_of(code) : std::vector<DataFlow>()),
       allocations_(reachable(code, memory)),
       shadow_(launch.judge && launch.findings != nullptr
-                  ? std::make_unique<GlobalShadow>(memory, memory.allocations())
+                  ? std::make_unique<GlobalShadow>(memory, memory.allocations(), code.discards)
                   : nullptr) {
   const auto asked = launch.cluster != Index3{} ? std::optional(launch.cluster) : std::nullopt;
   check_limits(code, launch, asked);
@@ -118,6 +118,7 @@ Grid::Grid(const Code& code, const Memory& memory, const Launch& launch, std::ui
   check_schedule(code, launch, clusters(), std::uint64_t{(block_threads() + 31) / 32} * cluster_blocks());
   if (launch.judge && launch.findings != nullptr)
     log_ = std::make_unique<GridLog>(clusters(), !code.communicates);
+  if (launch.judge && launch.findings != nullptr && code.grid_wait) early_ = std::make_unique<EarlyReads>();
   if (launch.findings != nullptr) paths_ = std::make_unique<Paths>(code);
   if (launch.reversals != nullptr && code.communicates) uses_ = std::make_unique<PlaceUses>();
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "exec/judge/data_flow.hpp"
+#include "exec/judge/early_reads.hpp"
 #include "exec/judge/global_log.hpp"
 #include "exec/judge/global_shadow.hpp"
 #include "exec/judge/reversible.hpp"
@@ -59,6 +60,8 @@ class Grid {
   PlaceUses* uses() const { return uses_.get(); }
   /// Null unless findings are collected.
   GlobalShadow* shadow() const { return shadow_.get(); }
+  /// Null unless findings are collected and the kernel waits for the grids before it.
+  EarlyReads* early_reads() const { return early_.get(); }
   /// Null unless findings are collected.
   Paths* paths() const { return paths_.get(); }
   std::size_t shared_bytes() const { return std::size_t{code_.dynamic_shared_offset} + launch_.shared_bytes; }
@@ -74,6 +77,7 @@ class Grid {
   std::unique_ptr<GridLog> log_;
   std::unique_ptr<GlobalShadow> shadow_;
   std::unique_ptr<PlaceUses> uses_;
+  std::unique_ptr<EarlyReads> early_;
   std::unique_ptr<Paths> paths_;
 };
 

@@ -6,13 +6,14 @@
 #include "exec/judge/judge.hpp"
 #include "exec/machine/detour.hpp"
 #include "exec/machine/fault.hpp"
+#include "exec/machine/rendezvous.hpp"
 #include "exec/machine/warp.hpp"
 
 // Whole-warp (.sync) instructions name the threads that take part in a member mask.
 namespace ptxloom::exec {
 
-/// Calls f(lanes, members) for each member mask that lanes of `mask` pass in operand `slot`; `members`
-/// excludes threads that have exited. A thread that is not in its own mask is a fault.
+/// Calls f(lanes, members) for each member mask that lanes of `mask` pass in operand `slot`. A thread that is
+/// not in its own mask is a fault.
 template <class F>
 void for_member_groups(Warp& warp, const Operation& op, Mask mask, const Slot& slot, F f) {
   const Lanes<Mask> masks(warp.registers(), slot);
@@ -26,22 +27,25 @@ void for_member_groups(Warp& warp, const Operation& op, Mask mask, const Slot& s
             "the thread is not in its own member mask, which has lanes " + describe_lanes(members),
             "name every thread that executes the instruction in its member mask");
     }
-    f(lanes, members & warp.flow().live());
+    f(lanes, members);
   }
 }
 
 /// Calls f(lanes) for each complete set of threads with the same member mask. Other threads wait until all
-/// live members have reached the instruction. Returns the lanes that were executed.
+/// live members have reached the instruction, or others of its kind (rendezvous.hpp). Returns the lanes that
+/// are still to be executed.
 template <class F>
 Mask for_whole_groups(Warp& warp, const Operation& op, Mask mask, const Slot& slot, F f) {
   Mask whole = 0;
-  for_member_groups(warp, op, mask, slot, [&](Mask lanes, Mask members) {
+  for_member_groups(warp, op, mask, slot, [&](Mask lanes, Mask named) {
+    const Mask members = named & warp.flow().live();
     if (const Mask others = members & mask & ~lanes; others != 0)
       fault(
           warp, op, lanes, "member-mask",
           "lanes " + describe_lanes(others) + " of its member mask execute the instruction with another mask",
           "compute the member mask before threads differ, and pass the same one in all of its threads");
     if ((members & ~lanes) != 0) {
+      if (meet_elsewhere(warp, op, lanes, named, static_cast<std::size_t>(&slot - op.slots.data()))) return;
       warp.state<Detours>().look(op, lanes, members & ~lanes);
       return warp.flow().wait_here(lanes, members);
     }

@@ -41,6 +41,7 @@ struct Operation {
   std::vector<Slot> slots;               ///< the operands in the variant's order, vectors element by element
   std::array<std::uint8_t, 16> first{};  ///< where each operand starts in `slots`
   std::uint32_t target = 0;              ///< of a branch
+  std::uint32_t together = 0;            ///< the operation of lanes that are at several of its kind; 0: none
   std::uint32_t function = 0;            ///< 0: of the kernel; else of Code::callees[function - 1]
   std::uint32_t instruction = 0;         ///< index into Function::instructions, or into calls
   bool is_call = false;

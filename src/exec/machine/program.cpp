@@ -109,6 +109,7 @@ void Program::run(Memory& memory, const Launch& launch, Stats* stats) const {
   const unsigned jobs = alone ? 1 : launch.jobs != 0 ? launch.jobs : cores;
   if (grid.shadow() == nullptr) memory.count_as_written();
   const Counts counts = run_clusters(grid, jobs, stats != nullptr);
+  if (grid.early_reads() != nullptr) grid.early_reads()->report(*launch.findings);
   if (stats != nullptr) collect(*code_, counts, *stats);
 }
 

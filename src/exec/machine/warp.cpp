@@ -62,8 +62,9 @@ void Flow::release(Mask lanes) {
 void Flow::wait_here(Mask lanes, Mask members, bool whole) {
   Group group{.pc = current_.pc, .lanes = lanes, .again = true, .members = members, .whole = whole};
   current_.lanes &= ~lanes;
-  const auto same =
-      std::ranges::find_if(parked_, [&](const Group& other) { return other.again && other.pc == group.pc; });
+  const auto same = std::ranges::find_if(parked_, [&](const Group& other) {
+    return other.again && other.pc == group.pc && other.members == members;
+  });
   if (same == parked_.end()) {
     parked_.push_back(group);
     return;
@@ -72,6 +73,17 @@ void Flow::wait_here(Mask lanes, Mask members, bool whole) {
   parked_.erase(same);
   ready_.push_back({.pc = group.pc - 1, .lanes = group.lanes});
   next_ = std::min(next_, group.pc - 1);
+}
+
+void Flow::continue_after(Mask lanes) {
+  for (Group& group : parked_) {
+    const Mask freed = group.lanes & lanes;
+    if (freed == 0) continue;
+    ready_.push_back({.pc = group.pc, .lanes = freed});
+    next_ = std::min(next_, group.pc);
+    group.lanes &= ~freed;
+  }
+  std::erase_if(parked_, [](const Group& group) { return group.lanes == 0; });
 }
 
 bool Flow::stuck() const {

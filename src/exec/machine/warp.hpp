@@ -70,6 +70,8 @@ class Flow {
   /// These lanes of the current group wait for the other members to reach the instruction, and execute it
   /// with them, or once threads have exited.
   void wait_here(Mask lanes, Mask members, bool whole = false);
+  /// These wait in this way, and others have executed the instruction for them.
+  void continue_after(Mask lanes);
   /// Whether all lanes that have not exited wait in this way.
   bool stuck() const;
   void try_again();
@@ -156,7 +158,7 @@ class Warp {
   /// not exited. If not, they wait for the others, which may still be in a loop that ends in a jump back to
   /// here; a fault if the others cannot come.
   bool whole(const Operation& op, Mask lanes);
-  /// bar.warp.sync: the lanes wait until all live `members` have arrived with the same mask.
+  /// bar.warp.sync: the lanes wait until all `members` that have not exited have arrived with the same mask.
   void meet(Mask lanes, Mask members);
   /// The members that a parked group waits for; none if it waits for something else.
   Mask awaited_by(const Group& group) const;

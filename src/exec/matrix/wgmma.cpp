@@ -233,9 +233,9 @@ void decode_wait(Decoder& decoder) {
 
 constexpr std::array kForms{
     Semantics{"wgmma.mma_async", decode_multiply, {.rule = FlowRule::matrix, .multiplies = true}},
-    Semantics{"wgmma.fence", decode_fence, {FlowRule::none}},
-    Semantics{"wgmma.commit_group", decode_commit, {FlowRule::none}},
-    Semantics{"wgmma.wait_group", decode_wait, {FlowRule::none}},
+    Semantics{"wgmma.fence", decode_fence, {.rule = FlowRule::none, .synchronises = true}},
+    Semantics{"wgmma.commit_group", decode_commit, {.rule = FlowRule::none, .synchronises = true}},
+    Semantics{"wgmma.wait_group", decode_wait, {.rule = FlowRule::none, .synchronises = true}},
 };
 
 }  // namespace

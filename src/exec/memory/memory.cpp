@@ -48,7 +48,9 @@ struct Memory::State {
     std::unique_ptr<std::byte[]> undefined;  // null otherwise: all is written
   };
 
-  static std::byte* undefined_bits(Entry& entry) {
+  static std::byte* undefined_bits(Entry& entry, bool may_discard = false) {
+    const bool all_written = !entry.unwritten && entry.undefined == nullptr;
+    if (all_written && may_discard) entry.undefined = std::make_unique<std::byte[]>(entry.allocation.bytes);
     if (entry.unwritten && entry.allocation.bytes != 0) {
       entry.undefined = std::make_unique_for_overwrite<std::byte[]>(entry.allocation.bytes);
       std::memset(entry.undefined.get(), 0xff, entry.allocation.bytes);
@@ -162,10 +164,10 @@ std::vector<Memory::Allocation> Memory::released() const {
 
 Turns& Memory::turns() const { return state_->turns; }
 
-std::byte* Memory::undefined_bits(std::uint64_t address) const {
+std::byte* Memory::undefined_bits(std::uint64_t address, bool may_discard) const {
   const std::scoped_lock lock(state_->mutex);
   const auto entry = state_->live.find(address);
-  return entry == state_->live.end() ? nullptr : State::undefined_bits(entry->second);
+  return entry == state_->live.end() ? nullptr : State::undefined_bits(entry->second, may_discard);
 }
 
 void Memory::count_as_written() const {

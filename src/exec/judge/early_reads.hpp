@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <vector>
+
+#include "exec/judge/order.hpp"
+#include "exec/machine/fault.hpp"
+#include "ptxloom/findings.hpp"
+
+// A kernel that waits for the grids before it (griddepcontrol.wait), although it reads nothing of global
+// memory after that: what they write, it may have read too early (PTX ISA 9.7.13.13). Which memory they
+// write is not known, so a kernel that reads some before the wait and some after it is left alone.
+namespace ptxloom::exec {
+
+class Cluster;
+
+/// What the clusters of a grid have read.
+struct EarlyReads {
+  Findings found;                 ///< reads before the wait
+  std::atomic<bool> late{false};  ///< there were reads after it
+  /// The grid has ended.
+  void report(Findings& findings) const {
+    if (!late) findings.add_all(found);
+  }
+};
+
+class GridWaits {
+ public:
+  GridWaits(Cluster& cluster, const Order& order) : cluster_(&cluster), order_(&order) {}
+  void start();
+  void waits(const Warp& warp, Mask lanes);
+  void reads(const Actor& actor);
+
+ private:
+  struct Wait {
+    Party party;
+    Mask lanes;
+    Time time;
+  };
+  bool is_after(const Actor& actor) const;
+
+  Cluster* cluster_;
+  const Order* order_;
+  EarlyReads* reads_ = nullptr;  // null: nothing is looked for
+  std::vector<Wait> waits_;
+};
+
+}  // namespace ptxloom::exec
