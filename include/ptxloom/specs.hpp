@@ -75,7 +75,7 @@ struct OperandSpec {
   bool continues = false;  ///< an element of the vector that an earlier operand begins: {BA, TA}
   /// `_` is not allowed, although it is an element or one of a pair; nor is a predicate or a decimal number.
   bool needed = false;
-  bool whole_numbers = false;     ///< no element is a decimal or a register of floats
+  bool whole_numbers = false;     ///< a literal as an element is not a decimal number
   bool registers_only = false;    ///< a literal as an element is not allowed
   bool sink_allowed = false;      ///< `_` is allowed as a destination
   bool negation_allowed = false;  ///< `!p` is allowed
