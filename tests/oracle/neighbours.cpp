@@ -100,7 +100,7 @@ class Comparison {
       if (!theirs[i].judged) ++outcome_.unjudged;
       if (theirs[i].judged && theirs[i].accepted) taken_[i] = accepted_[i] = true;
       if (!theirs[i].judged || ours[i].accepted == theirs[i].accepted) continue;
-      if (stricter_.contains(in_one_word(cases_[i].change))) {
+      if (is_listed(in_one_word(cases_[i].change))) {
         ++outcome_.stricter;
         continue;
       }
@@ -162,6 +162,13 @@ class Comparison {
         std::string(theirs ? "neighbour accepted by ptxas: " : "neighbour refused by ptxas: ") + one.line +
         "  (" + one.change + ") @ " + difference.targets + (theirs ? "; ours: " : "; ptxas: ") +
         difference.message);
+  }
+
+  /// Whether stricter.txt has the change, or its beginning with a `*` behind.
+  bool is_listed(const std::string& change) const {
+    return stricter_.contains(change) || std::ranges::any_of(stricter_, [&](std::string_view listed) {
+             return listed.ends_with('*') && change.starts_with(listed.substr(0, listed.size() - 1));
+           });
   }
 
   /// Whether it refuses what it made of the line, not the line.
