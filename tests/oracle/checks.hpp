@@ -96,8 +96,8 @@ Outcome check_legality(const Question& question, std::span<const Variant> varian
 
 /// What stands next to a variant gets ptxas's verdict on every target: another word of the same class, two of
 /// them, a word left out, added, written twice or elsewhere, another operand. On targets that lack an
-/// instruction ptxas writes others in its place, and may refuse those: that it names them shows it. Nothing
-/// is said of the line there if ptxas takes it on some other target.
+/// instruction ptxas writes others in its place, and may refuse those: that it names them shows it, and
+/// nothing is said of the line then.
 Outcome check_neighbours(const Question& question);
 
 /// A text close to a variant.

@@ -87,7 +87,6 @@ class Comparison {
     for (const Case& one : cases_) lines_.push_back(one.line);
     outcome_.lines = lines_.size();
     taken_.resize(lines_.size());
-    accepted_.resize(lines_.size());
   }
 
   void at(const Target& target) {
@@ -98,9 +97,9 @@ class Comparison {
     outcome_.cases += lines_.size();
     for (std::size_t i = 0; i < lines_.size(); ++i) {
       if (!theirs[i].judged) ++outcome_.unjudged;
-      if (theirs[i].judged && theirs[i].accepted) taken_[i] = accepted_[i] = true;
+      if (theirs[i].judged && theirs[i].accepted) taken_[i] = true;
       if (!theirs[i].judged || ours[i].accepted == theirs[i].accepted) continue;
-      if (is_listed(in_one_word(cases_[i].change))) {
+      if (stricter_.contains(in_one_word(cases_[i].change))) {
         ++outcome_.stricter;
         continue;
       }
@@ -111,11 +110,13 @@ class Comparison {
         if (!theirs[i].judged || ours[i].accepted == theirs[i].accepted) continue;
       }
       if (is_expanded(i, theirs[i])) {
+        ++outcome_.expanded;
         taken_[i] = true;
-        note(expanded_[i], target, theirs[i]);
         continue;
       }
-      note(differences_[{i, theirs[i].accepted}], target, (theirs[i].accepted ? ours : theirs)[i]);
+      Difference& difference = differences_[{i, theirs[i].accepted}];
+      difference.targets += (difference.targets.empty() ? "" : ",") + std::string(target.name());
+      difference.message = (theirs[i].accepted ? ours : theirs)[i].message;
     }
   }
 
@@ -133,14 +134,10 @@ class Comparison {
         ++outcome_.foreign;
         continue;
       }
-      disagree(one, theirs, difference);
-    }
-    // A line whose expansion it refuses on some targets is good where it takes it on another.
-    for (const auto& [index, difference] : expanded_) {
-      if (accepted_[index])
-        outcome_.expanded += difference.count;
-      else
-        disagree(cases_[index], false, difference);
+      outcome_.disagreements.push_back(
+          std::string(theirs ? "neighbour accepted by ptxas: " : "neighbour refused by ptxas: ") + one.line +
+          "  (" + one.change + ") @ " + difference.targets + (theirs ? "; ours: " : "; ptxas: ") +
+          difference.message);
     }
     return std::move(outcome_);
   }
@@ -148,28 +145,7 @@ class Comparison {
  private:
   struct Difference {
     std::string targets, message;
-    std::size_t count = 0;
   };
-
-  static void note(Difference& difference, const Target& target, const Verdict& verdict) {
-    difference.targets += (difference.targets.empty() ? "" : ",") + std::string(target.name());
-    difference.message = verdict.message;
-    ++difference.count;
-  }
-
-  void disagree(const Case& one, bool theirs, const Difference& difference) {
-    outcome_.disagreements.push_back(
-        std::string(theirs ? "neighbour accepted by ptxas: " : "neighbour refused by ptxas: ") + one.line +
-        "  (" + one.change + ") @ " + difference.targets + (theirs ? "; ours: " : "; ptxas: ") +
-        difference.message);
-  }
-
-  /// Whether stricter.txt has the change, or its beginning with a `*` behind.
-  bool is_listed(const std::string& change) const {
-    return stricter_.contains(change) || std::ranges::any_of(stricter_, [&](std::string_view listed) {
-             return listed.ends_with('*') && change.starts_with(listed.substr(0, listed.size() - 1));
-           });
-  }
 
   /// Whether it refuses what it made of the line, not the line.
   bool is_expanded(std::size_t line, const Verdict& verdict) const {
@@ -232,11 +208,9 @@ class Comparison {
   const std::set<std::string> stricter_;
   std::vector<Case> cases_;
   std::vector<std::string> lines_;
-  std::vector<bool> taken_;     // by line: on a target before ptxas took it, for what stands there
-  std::vector<bool> accepted_;  // by line: on some target
+  std::vector<bool> taken_;  // by line: on a target before ptxas took it, for what stands there
   std::unordered_set<std::size_t> unparsed_;
   std::map<std::pair<std::size_t, bool>, Difference> differences_;
-  std::map<std::size_t, Difference> expanded_;  // by line: where it refuses what it made of it
   Outcome outcome_;
 };
 
