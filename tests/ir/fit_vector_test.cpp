@@ -157,7 +157,6 @@ TEST_CASE("literals as elements") {
   CHECK(both(place, reg(b32), single(1)) == Misfit::literal);
   CHECK(both(place, reg(b32), integer(1)) == Misfit::none);
   CHECK(both(place, reg(b32), reg(f32)) == Misfit::type);
-  CHECK(both(place, reg(b32), reg(f16x2)) == Misfit::none);
   place.range = {0, 3};
   CHECK(both(place, reg(b32), integer(3)) == Misfit::none);
   CHECK(both(place, reg(b32), integer(4)) == Misfit::range);
