@@ -86,6 +86,7 @@ Misfit register_misfit(const Kernel& kernel, const OperandSpec& place, const Ope
   if (operand.negated && !place.negation_allowed) return Misfit::negation;
   if (!bits && !operand.negated && !register_fits(place, declared) && takes_pair(place, declared))
     return Misfit::undocumented;
+  if (place.whole_numbers && !place.exact && declared.is_float() && declared.lanes == 1) return Misfit::type;
   const bool integer_for_float =
       as == As::element && place.loose && type.is_integer() && is_float_of_registers(place.type);
   if (bits || integer_for_float) type.kind = TypeKind::bits;

@@ -159,6 +159,10 @@ TEST_CASE("literals as elements") {
   place.range = {0, 3};
   CHECK(both(place, reg(b32), integer(3)) == Misfit::none);
   CHECK(both(place, reg(b32), integer(4)) == Misfit::range);
+  place = vector_of(s32);
+  CHECK(both(place, reg(b32), reg(f32)) == Misfit::undocumented);
+  place.whole_numbers = true;
+  CHECK(both(place, reg(b32), reg(f32)) == Misfit::type);
 }
 
 TEST_CASE("integers stand for floating point where ptxas does not look") {

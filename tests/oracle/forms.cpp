@@ -36,21 +36,31 @@ bool lacks_all(const Specs& specs, std::span<const Variant> variants) {
   });
 }
 
-/// Whether it needs a PTX version that the oldest release does not read, or has facts of some assemblers
-/// only. `specs` are those for no assembler, which keep the facts of all.
-bool differs(const Specs& specs, const spec::FormData& form) {
-  constexpr Version kOldest{13, 0};  // release of CUDA that the specs are proven against
-  const Version oldest = find_toolkit(kOldest)->ptx;
-  const auto is_new = [&](const spec::NeedAlternative& any) {
-    return any.from > oldest || any.assemblers != target::Releases{};
-  };
+/// Whether any variant of the form has a need with such an alternative. `specs` are those for no assembler,
+/// which keep the facts of all.
+template <class Predicate>
+bool any_need(const Specs& specs, const spec::FormData& form, Predicate wanted) {
   for (const Variant& variant : specs.variants(form.name)) {
     for (const spec::Needs& any : variant.data()->needs) {
       for (const spec::Need* const need : any)
-        if (std::ranges::any_of(*need, is_new)) return true;
+        if (std::ranges::any_of(*need, wanted)) return true;
     }
   }
   return false;
+}
+
+/// Whether it needs a PTX version that the oldest release does not read, or has facts of some assemblers
+/// only.
+bool differs(const Specs& specs, const spec::FormData& form) {
+  constexpr Version kOldest{13, 0};  // release of CUDA that the specs are proven against
+  const Version oldest = find_toolkit(kOldest)->ptx;
+  return any_need(specs, form, [&](const spec::NeedAlternative& any) {
+    return any.from > oldest || any.assemblers != target::Releases{};
+  });
+}
+
+bool needs_since(const Specs& specs, const spec::FormData& form, Version since) {
+  return any_need(specs, form, [&](const spec::NeedAlternative& any) { return any.from >= since; });
 }
 
 }  // namespace
@@ -115,17 +125,20 @@ Outcome FormsCheck::run() {
   return std::move(total_);
 }
 
-std::vector<const spec::FormData*> FormsCheck::forms() const {
-  const auto all = specs_->database().forms();
+std::vector<const spec::FormData*> chosen_forms(const Specs& specs, const FormsOptions& options) {
+  const auto all = specs.database().forms();
   std::vector<const spec::FormData*> chosen(all.begin(), all.end());
-  if (!options_.form.empty())
-    std::erase_if(chosen, [&](const spec::FormData* form) { return form->name != options_.form; });
-  if (options_.differing) {
+  if (!options.form.empty())
+    std::erase_if(chosen, [&](const spec::FormData* form) { return form->name != options.form; });
+  if (options.differing || options.since) {
     const Specs of_no_assembler;
-    std::erase_if(chosen, [&](const spec::FormData* form) { return !differs(of_no_assembler, *form); });
+    std::erase_if(chosen, [&](const spec::FormData* form) {
+      return (options.differing && !differs(of_no_assembler, *form)) ||
+             (options.since && !needs_since(of_no_assembler, *form, *options.since));
+    });
   }
-  if (!options_.tenth) return chosen;
-  std::mt19937 random(options_.options.seed);
+  if (!options.tenth) return chosen;
+  std::mt19937 random(options.options.seed);
   std::shuffle(chosen.begin(), chosen.end(), random);
   chosen.resize((chosen.size() + 9) / 10);
   return chosen;
@@ -134,7 +147,7 @@ std::vector<const spec::FormData*> FormsCheck::forms() const {
 /// A form each; of everything, large forms in many pieces and first, so that no thread is left with one.
 std::vector<FormsCheck::Piece> FormsCheck::pieces() const {
   std::vector<Piece> result;
-  for (const spec::FormData* const form : forms()) {
+  for (const spec::FormData* const form : chosen_forms(*specs_, options_)) {
     const std::size_t variants = specs_->variants(form->name).size();
     if (!options_.options.all && !options_.options.variants) {
       result.push_back({.form = form, .end = variants, .neighbours = true});

@@ -20,12 +20,16 @@ struct FormsOptions {
   std::string form;                       // only this one
   bool tenth = false;                     // a tenth of the forms, drawn by the seed
   bool differing = false;                 // those that are not the same in all releases of CUDA
+  std::optional<Version> since = {};      // those that need this PTX version or a later one
   std::optional<Version> assembler = {};  // release of CUDA that ptxas is of
   Memory memory = {};
   unsigned jobs = 1;
   std::filesystem::path foreign, unread, stricter;  // lists of words by form
   std::filesystem::path records;                    // where outcomes are kept; none if empty
 };
+
+/// The forms that the options choose, in the order of the specs.
+std::vector<const spec::FormData*> chosen_forms(const Specs& specs, const FormsOptions& options);
 
 class FormsCheck {
  public:
@@ -51,7 +55,6 @@ class FormsCheck {
 
   std::vector<Piece> pieces() const;
   void work();
-  std::vector<const spec::FormData*> forms() const;
   Outcome check(const Piece& piece, const Ours& ours) const;
   void note(const Piece& piece, Outcome outcome);
 

@@ -80,6 +80,12 @@ std::string line_of(std::string_view opcode, std::span<const OperandPiece> piece
   return line + ";";
 }
 
+std::vector<OperandPiece> with_one_more(std::span<const OperandPiece> pieces, const std::string& one) {
+  std::vector<OperandPiece> more(pieces.begin(), pieces.end());
+  more.push_back({.text = (pieces.empty() ? "" : ", ") + one, .operand = -1});
+  return more;
+}
+
 std::vector<std::string> lines_of(const Variant& variant) {
   std::size_t count = 1;
   for (const OperandSpec& operand : variant.operands()) {

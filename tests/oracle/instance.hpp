@@ -22,6 +22,9 @@ std::vector<std::string> operand_texts(std::span<const OperandSpec> operands, st
 std::string line_of(std::string_view opcode, std::span<const OperandPiece> pieces,
                     std::span<const std::string> operands);
 
+/// The operands and this one at the end.
+std::vector<OperandPiece> with_one_more(std::span<const OperandPiece> pieces, const std::string& one);
+
 /// "R32_7" for a type of 32 bits.
 std::string register_name(const Type& type, int number);
 

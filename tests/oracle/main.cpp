@@ -54,6 +54,7 @@ struct Arguments {
   bool no_counts = false;
   bool with_uses = false;
   bool digest = false;  // prints the digest of the form, and checks nothing
+  bool list = false;    // prints the names of the chosen forms, and checks nothing
   bool daily = false;   // a tenth of the forms, drawn with a seed that follows from specs/
   bool learn = false;   // writes what ptxas says of the sample of seed 1
   bool ask = false;     // ptxas is asked everything, whatever the memory knows
@@ -64,7 +65,7 @@ struct Arguments {
   /// Whether limits are known for what is left unjudged.
   bool limited() const {
     return forms.form.empty() && !forms.differing && !forms.options.all && !forms.options.variants &&
-           overlays.empty();
+           !forms.since && overlays.empty();
   }
 };
 
@@ -77,6 +78,8 @@ int usage() {
          "  --seed N       of the sample; by default a new one\n"
          "  --tenth        a tenth of the forms, drawn by the seed\n"
          "  --differing    the forms that are not the same in all releases of CUDA\n"
+         "  --since V      the forms that need this PTX version or a later one\n"
+         "  --list         prints the names of the forms that would be asked about, and checks nothing\n"
          "  --daily        a tenth of the forms, drawn with a seed that follows from specs/\n"
          "  --learn        the sample of seed 1, and ptxas's verdicts on it to tests/oracle/verdicts.bin: of "
          "what the\n                 file knows a tenth is asked again; with --ask all\n"
@@ -109,7 +112,7 @@ bool parse(int argc, char** argv, Arguments& arguments) {
       {"--digest", &arguments.digest},   {"--no-counts", &arguments.no_counts},
       {"--tenth", &forms.tenth},         {"--daily", &arguments.daily},
       {"--learn", &arguments.learn},     {"--variants", &forms.options.variants},
-      {"--differing", &forms.differing},
+      {"--differing", &forms.differing}, {"--list", &arguments.list},
   };
   const std::map<std::string_view, std::function<void(const char*)>> values{
       {"--seed", number(arguments.seed)},
@@ -117,6 +120,7 @@ bool parse(int argc, char** argv, Arguments& arguments) {
       {"--jobs", number(forms.jobs)},
       {"--show", number(forms.options.shown)},
       {"--form", [&](const char* text) { forms.form = text; }},
+      {"--since", [&](const char* text) { forms.since = parse_version(text); }},
       {"--toolkit", [&](const char* text) { arguments.toolkit = text; }},
       {"--records", [&](const char* text) { forms.records = text; }},
       {"--specs", [&](const char* text) { arguments.overlays.emplace_back(text); }},
@@ -201,7 +205,7 @@ Outcome check_forms(const FormsOptions& options, const Arguments& arguments,
   std::fflush(stdout);
   FormsCheck forms(specs, options, ptxas);
   Outcome total = forms.run();
-  if (arguments.bless && options.form.empty() && !options.differing) forms.bless();
+  if (arguments.bless && options.form.empty() && !options.differing && !options.since) forms.bless();
   std::cout << "total: " << total.lines << " lines, " << total.cases << " cases, "
             << total.disagreements.size() << " disagreements, " << total.foreign
             << " words that ptxas does not look at, " << total.unjudged << " cases that ptxas crashes on, "
@@ -229,6 +233,13 @@ int print_digest(const Arguments& arguments) {
   const spec::FormData* const form = specs.database().find_form(arguments.forms.form);
   if (form == nullptr) return usage();
   std::cout << digest(specs, *form) << '\n';
+  return 0;
+}
+
+int print_list(const Arguments& arguments) {
+  const Specs specs(arguments.overlays);
+  for (const spec::FormData* const form : chosen_forms(specs, arguments.forms))
+    std::cout << form->name << '\n';
   return 0;
 }
 
@@ -288,6 +299,7 @@ int compare(const Arguments& arguments) {
 
 int run(const Arguments& arguments) {
   if (arguments.digest) return print_digest(arguments);
+  if (arguments.list) return print_list(arguments);
   if (!arguments.compared.front().empty()) return compare(arguments);
   const auto ptxas = find_ptxas(arguments.toolkit);
   const std::string assembler = ptxas ? version_of(*ptxas) : std::string();
@@ -307,13 +319,15 @@ int run(const Arguments& arguments) {
   const std::string seed = " --seed " + std::to_string(forms.options.seed);
   const std::string draw = " --draw " + std::to_string(arguments.draw);
   const std::string form = forms.form.empty() ? "" : " " + forms.form;
-  total.add(check_forms(
-      forms, arguments, specs, *ptxas,
-      "test_oracle" + form + (arguments.toolkit.empty() ? "" : " --toolkit " + arguments.toolkit) +
-          (forms.options.all        ? " --all"
-           : forms.options.variants ? " --variants"
-                                    : "") +
-          (forms.differing ? " --differing" : "") + (forms.tenth ? " --tenth" : "") + seed + draw));
+  total.add(check_forms(forms, arguments, specs, *ptxas,
+                        "test_oracle" + form +
+                            (arguments.toolkit.empty() ? "" : " --toolkit " + arguments.toolkit) +
+                            (forms.options.all        ? " --all"
+                             : forms.options.variants ? " --variants"
+                                                      : "") +
+                            (forms.differing ? " --differing" : "") +
+                            (forms.since ? " --since " + to_string(*forms.since) : "") +
+                            (forms.tenth ? " --tenth" : "") + seed + draw));
   if (arguments.learn) learned.write(arguments.memory);
   return total.disagreements.empty() ? 0 : 1;
 }

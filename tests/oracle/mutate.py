@@ -7,7 +7,9 @@ shifted, a target changed, an operand's type, count or flag changed. One that sa
 version as the form it came from (test_oracle --digest) is equivalent, and not counted. The others are to be noticed by
 the lint of the reader, or by `test_oracle --form NAME --uses`: variants, neighbours, instructions of real code.
 
-usage: mutate.py TEST_ORACLE [--count N] [--seed N] [--jobs N] [--only FORM,...] [--missed FILE] [--toolkit V]
+usage: mutate.py TEST_ORACLE [--count N] [--seed N] [--jobs N] [--only FORM,...] [--since PTX] [--missed FILE] [--toolkit V]
+
+--since 9.1: the forms that `test_oracle --since 9.1 --list` names, those that need this PTX version or a later one.
 """
 import argparse
 import collections
@@ -201,6 +203,13 @@ def judge(program, form, mutant, seed):
         return 'missed'
 
 
+def chosen(options):
+    """The names of the forms to change; none: all."""
+    if not options.since: return options.only.split(',') if options.only else []
+    listed = subprocess.run([options.program, '--since', options.since, '--list'], capture_output=True, text=True, check=True)
+    return listed.stdout.split()
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument('program')
@@ -208,12 +217,14 @@ def main():
     parser.add_argument('--seed', type=int, default=1)
     parser.add_argument('--jobs', type=int, default=2)
     parser.add_argument('--only', default='')
+    parser.add_argument('--since')
     parser.add_argument('--missed', type=pathlib.Path)
     parser.add_argument('--toolkit', default='newest', help='whose ptxas judges: a release of CUDA that is in build/toolkits')
     options = parser.parse_args()
     rng = random.Random(options.seed)
+    only = chosen(options)
     forms = [own_sets(form, file) for path in sorted((ROOT / 'specs/insn').glob('*.json'))
-             for file in [json.loads(path.read_text())] for form in file['forms'] if not options.only or form['form'] in options.only.split(',')]
+             for file in [json.loads(path.read_text())] for form in file['forms'] if not only or form['form'] in only]
     work = []
     while len(work) < options.count:
         form, kind = rng.choice(forms), rng.choice(KINDS)

@@ -211,9 +211,7 @@ class Writer {
       add(fewer, "without " + variant_.operands()[static_cast<std::size_t>(pieces[i].operand)].name);
     }
     for (const char* one : {"R32_250", "R64_250", "0"}) {
-      std::vector<OperandPiece> more = pieces;
-      more.push_back({.text = (pieces.empty() ? "" : ", ") + std::string(one), .operand = -1});
-      add(more, "one more: " + std::string(one));
+      add(with_one_more(pieces, one), "one more: " + std::string(one));
     }
   }
 

@@ -9,7 +9,8 @@
 namespace ptxloom::oracle {
 namespace {
 
-constexpr std::size_t kInserting = 4;  // sources that every word there is is added to
+constexpr std::size_t kInserting = 4;    // sources that every word there is is added to
+constexpr std::size_t kWithOperand = 2;  // of these, sources that get an operand with it, as a hint needs one
 
 /// "add.rn.f32" as "add" ".rn" ".f32".
 std::vector<std::string> words_of(std::string_view opcode) {
@@ -34,6 +35,7 @@ bool is_word(std::string_view word) {
 
 std::vector<Case> other_spellings(const Question& question, std::span<const Variant> sources) {
   const Words known(question.specs, question.form, question.unread.of(question.form.name));
+  const bool thorough = question.options.all || question.options.alone;
   std::vector<Case> cases;
   for (std::size_t i = 0; i < sources.size(); ++i) {
     const std::vector<std::string> texts = operand_texts(sources[i].operands());
@@ -65,9 +67,14 @@ std::vector<Case> other_spellings(const Question& question, std::span<const Vari
       if (!is_word(word) || std::find(words.begin(), words.end(), "." + word) != words.end()) continue;
       changed.insert(changed.end() - (words.size() > 1 ? 1 : 0), "." + word);
       const bool type = question.specs.database().vocabulary().type(word) != nullptr;
-      add(changed, "." + word + " added", type || known.is_foreign(word) ? word : "");
+      const std::string foreign = type || known.is_foreign(word) ? word : "";
+      add(changed, "." + word + " added", foreign);
+      if (!thorough || i >= kWithOperand) continue;
+      for (const char* one : {"R32_250", "R64_250"})
+        cases.push_back({line_of(joined(changed), with_one_more(sources[i].pieces(), one), texts),
+                         "." + word + " added, one more: " + one, foreign});
     }
-    if (!question.options.all && !question.options.alone) continue;
+    if (!thorough) continue;
     for (const std::string& order : known.of_class("semantics")) {
       for (const std::string& scope : known.of_class("scope")) {  // which come together
         std::vector<std::string> changed = words;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <limits>
 #include <optional>
 #include <unordered_map>
@@ -25,6 +26,9 @@ constexpr std::size_t kMostLeftOut = 3;  // operands side by side that are left 
 // Lines of a form by itself that have its words in combinations that it lacks, and combinations looked at.
 constexpr std::size_t kUnknown = 2000, kLookedAt = 20'000;
 constexpr std::size_t kMostScaled = 4;  // vectors whose lengths change with a number
+constexpr std::size_t kRelatedSources = 24;
+constexpr std::size_t kRelated =
+    4000;  // lines of a form by itself with words that its family has, and it lacks
 
 bool is_number(std::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
@@ -108,6 +112,22 @@ class Neighbourhood {
     return cases;
   }
 
+  /// Words that other forms of the family have where this one has others, with the operands that come with
+  /// those, also with vectors shorter by one and with an operand fewer. A word that a form has lost with its
+  /// last row shows with these.
+  std::vector<Case> related(std::span<const Variant> sources) const {
+    std::vector<Case> cases;
+    for (const int index : form_.opcode().slots()) {
+      const auto slot = static_cast<std::size_t>(index);
+      for (const std::string& value : values_[slot]) {
+        if (is_own(value) || value == spec::kAbsent || words_.is_foreign(value)) continue;
+        for (const Variant& source : sources)
+          if (cases.size() < kRelated) with_related(*source.data(), {slot, value}, cases);
+      }
+    }
+    return cases;
+  }
+
   /// Two words left out, as where one comes with the other.
   void without_two(const VariantData& data, std::vector<Case>& out) const {
     std::vector<std::size_t> written;
@@ -142,6 +162,41 @@ class Neighbourhood {
   }
 
  private:
+  void with_related(const VariantData& data, const Change& change, std::vector<Case>& out) const {
+    const auto& [slot, word] = change;
+    std::vector<std::string_view> values = data.values;
+    std::vector<bool> hidden = data.hidden;
+    values[slot] = word;
+    hidden[slot] = false;
+    const std::string opcode = form_.opcode().render(values, hidden);
+    if (!is_well_formed(opcode)) return;
+    const Case made{.line = {}, .change = change_of(change), .foreign = {}};
+    for (const spec::Alternative& any : form_.domain(static_cast<int>(slot))) {
+      const VariantData* const mate =
+          any.value == spec::kAbsent ? nullptr : nearest_with(data, slot, any.value);
+      const std::optional<Operands> operands = mate == nullptr ? std::nullopt : fill(mate->values);
+      if (!operands) continue;
+      for (const Operands& tried : {*operands, shortened(*operands)}) {
+        add(opcode, tried, made, out);
+        for (std::size_t i = 0; i < tried.size(); ++i) {
+          if (!tried[i] || tried[i]->kind == OperandSpec::Kind::address) continue;
+          Operands fewer = tried;
+          fewer[i].reset();
+          add(opcode, std::move(fewer), made, out);
+        }
+      }
+    }
+  }
+
+  /// The operands with vectors shorter by one; of one element nothing is left.
+  static Operands shortened(Operands operands) {
+    for (std::optional<OperandSpec>& operand : operands) {
+      if (!operand || operand->count == 0) continue;
+      if (--operand->count == 0) operand.reset();
+    }
+    return operands;
+  }
+
   std::string change_of(const Change& change) const {
     return std::string(form_.slots().name(static_cast<int>(change.first))) + "=" + std::string(change.second);
   }
@@ -379,7 +434,11 @@ std::vector<Case> other_words(const Question& question, std::span<const Variant>
 
 std::vector<Case> unknown_words(const Question& question) {
   const std::vector<Variant> all = question.specs.variants(question.form.name);
-  return Neighbourhood(question, all).unknown(question.random);
+  const Neighbourhood around(question, all);
+  std::vector<Case> cases = around.unknown(question.random);
+  std::vector<Case> related = around.related(sample(all, kRelatedSources, question.random));
+  cases.insert(cases.end(), std::make_move_iterator(related.begin()), std::make_move_iterator(related.end()));
+  return cases;
 }
 
 }  // namespace ptxloom::oracle
