@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -182,21 +183,24 @@ class GlobalLog {
   }
   void clear() {
     pages_.clear();
-    last_number_ = 0;
+    recent_.fill({});
   }
 
  private:
   using Group = GlobalPage::Group;
   GlobalPage& page_of(std::uintptr_t number) {
-    if (number == last_number_) return *last_;
-    last_number_ = number;
-    last_ = &pages_[number];
-    return *last_;
+    Recent& recent = recent_[number % recent_.size()];
+    if (recent.number != number) recent = {.number = number, .page = &pages_[number]};
+    return *recent.page;
   }
 
+  struct Recent {
+    std::uintptr_t number = 0;
+    GlobalPage* page = nullptr;
+  };
+
   std::unordered_map<std::uintptr_t, GlobalPage> pages_;
-  std::uintptr_t last_number_ = 0;
-  GlobalPage* last_ = nullptr;
+  std::array<Recent, 64> recent_{};  // pages found lately, by the last bits of their numbers
 };
 
 /// What the clusters of a grid share when findings are collected. Used by one host thread at a time.

@@ -17,42 +17,60 @@ void WgmmaOperands::start() {
   committed_.assign(blocks.size() * warps, 0);
   per_block_ = warps / kWarps;
   groups_.assign(blocks.size() * per_block_, {});
+  products_.clear();
 }
 
 Party WgmmaOperands::party_of(const Warp& warp) const {
   return order_->party_of(warp.block().rank(), warp.index());
 }
 
-const std::shared_ptr<WgmmaOperands::Product>& WgmmaOperands::product_of(const Actor& actor,
-                                                                         Warpgroup& group) {
-  auto& products = group.in_flight;
-  const auto committed = committed_.begin() + party_of(*actor.warp);
-  if (products.empty() || products.back()->op != actor.op || products.back()->issued != order_->now() ||
-      products.back()->group[0] != *committed) {
-    auto product = std::make_shared<Product>();
-    *product = {.op = actor.op, .issuer = actor.warp, .issued = order_->now()};
-    std::copy_n(committed, kWarps, product->group.begin());
-    products.push_back(std::move(product));
+std::uint32_t WgmmaOperands::Products::add(const Product& product) {
+  if (free_.empty()) {
+    all_.push_back(product);
+    return static_cast<std::uint32_t>(all_.size() - 1);
   }
-  return products.back();
+  const std::uint32_t number = free_.back();
+  free_.pop_back();
+  all_[number] = product;
+  return number;
+}
+
+std::uint32_t WgmmaOperands::product_of(const Actor& actor, Warpgroup& group) {
+  const auto committed = committed_.begin() + party_of(*actor.warp);
+  if (!group.in_flight.empty()) {
+    const Product& last = products_[group.in_flight.back()];
+    if (last.op == actor.op && last.issued == order_->now() && last.group[0] == *committed)
+      return group.in_flight.back();
+  }
+  Product product{.op = actor.op, .issuer = actor.warp, .issued = order_->now(), .uses = 1};
+  std::copy_n(committed, kWarps, product.group.begin());
+  group.in_flight.push_back(products_.add(product));
+  return group.in_flight.back();
 }
 
 void WgmmaOperands::read(const Actor& actor, const SharedPlace& place) {
   used_ = true;
   Warpgroup& group = group_of(*actor.warp);
-  if (group.readers.empty()) group.readers.resize(place.block->shared().size() / kUnit + 1);
-  group.readers[place.offset / kUnit] = product_of(actor, group);
+  if (group.readers.empty()) group.readers.assign(place.block->shared().size() / kUnit + 1, kNone);
+  std::uint32_t& reader = group.readers[place.offset / kUnit];
+  const std::uint32_t product = product_of(actor, group);
+  if (reader == product) return;
+  if (reader != kNone) products_.release(reader);
+  products_.keep(product);
+  reader = product;
 }
 
 void WgmmaOperands::wait(const Warp& warp, std::uint32_t pending) {
   if (!used_ || warp.index() / kWarps >= per_block_) return;
   const std::size_t number = party_of(warp), place = warp.index() % kWarps;
-  auto& products = group_of(warp).in_flight;
-  for (const auto& product : products) {
-    if (product->waited[place] == 0 && std::uint64_t{product->group[place]} + pending < committed_[number])
-      product->waited[place] = order_->now();
-  }
-  std::erase_if(products, [](const auto& product) { return std::ranges::count(product->waited, 0) == 0; });
+  std::erase_if(group_of(warp).in_flight, [&](std::uint32_t in_flight) {
+    Product& product = products_[in_flight];
+    if (product.waited[place] == 0 && std::uint64_t{product.group[place]} + pending < committed_[number])
+      product.waited[place] = order_->now();
+    const bool over = std::ranges::count(product.waited, 0) == 0;
+    if (over) products_.release(in_flight);
+    return over;
+  });
 }
 
 bool WgmmaOperands::knows(const Actor& actor, const Warp& other, Time time) const {
@@ -102,11 +120,15 @@ void WgmmaOperands::write(const Actor& actor, const SharedPlace& place, std::uin
   for (std::size_t i = 0; i < per_block_; ++i) {
     auto& readers = groups_[place.block->rank() * per_block_ + i].readers;
     if (readers.empty()) continue;
+    std::uint32_t judged = kNone;  // many units in a row are of one product
     for (std::uint32_t unit = place.offset / kUnit; unit <= (place.offset + bytes - 1) / kUnit; ++unit) {
-      const std::shared_ptr<Product> product = std::exchange(readers[unit], nullptr);
-      if (product == nullptr || is_over(actor, *product)) continue;
-      report_overwritten(actor, *product, std::max(place.offset, unit * kUnit));
-      return;
+      const std::uint32_t reader = std::exchange(readers[unit], kNone);
+      if (reader == kNone) continue;
+      const bool fine = reader == judged || is_over(actor, products_[reader]);
+      if (!fine) report_overwritten(actor, products_[reader], std::max(place.offset, unit * kUnit));
+      products_.release(reader);
+      if (!fine) return;
+      judged = reader;
     }
   }
 }

@@ -3,7 +3,6 @@
 
 #include <array>
 #include <cstdint>
-#include <memory>
 #include <vector>
 
 #include "exec/judge/order.hpp"
@@ -43,17 +42,40 @@ class WgmmaOperands {
     Time issued = 0;
     std::array<std::uint32_t, kWarps> group{};  // by warp: those it had committed
     std::array<Time, kWarps> waited{};          // by warp; 0: it has not
+    std::uint32_t uses = 0;                     // numbers of it that are kept
   };
+  static constexpr std::uint32_t kNone = ~0U;
+
+  /// Products by numbers. Shared pointers would count with atomic operations, several for each unit.
+  class Products {
+   public:
+    Product& operator[](std::uint32_t number) { return all_[number]; }
+    const Product& operator[](std::uint32_t number) const { return all_[number]; }
+    std::uint32_t add(const Product& product);
+    void keep(std::uint32_t number) { ++all_[number].uses; }
+    void release(std::uint32_t number) {
+      if (--all_[number].uses == 0) free_.push_back(number);
+    }
+    void clear() {
+      all_.clear();
+      free_.clear();
+    }
+
+   private:
+    std::vector<Product> all_;
+    std::vector<std::uint32_t> free_;
+  };
+
   struct Warpgroup {
-    std::vector<std::shared_ptr<Product>> in_flight;
-    std::vector<std::shared_ptr<Product>> readers;  // by unit: the latest
+    std::vector<std::uint32_t> in_flight;  // numbers of products
+    std::vector<std::uint32_t> readers;    // by unit: the latest
   };
 
   Party party_of(const Warp& warp) const;
   Warpgroup& group_of(const Warp& warp) {
     return groups_[warp.block().rank() * per_block_ + warp.index() / kWarps];
   }
-  const std::shared_ptr<Product>& product_of(const Actor& actor, Warpgroup& group);
+  std::uint32_t product_of(const Actor& actor, Warpgroup& group);
   bool knows(const Actor& actor, const Warp& other, Time time) const;
   bool is_over(const Actor& actor, const Product& product) const;
   bool is_after_issue(const Actor& actor, const Product& product) const;
@@ -65,6 +87,7 @@ class WgmmaOperands {
   std::vector<std::uint32_t> committed_;  // by warp
   std::size_t per_block_ = 0;             // whole warpgroups
   std::vector<Warpgroup> groups_;
+  Products products_;
 };
 
 }  // namespace ptxloom::exec
