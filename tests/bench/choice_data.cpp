@@ -27,6 +27,7 @@
 #include <fstream>
 #include <functional>
 #include <future>
+#include <limits>
 #include <optional>
 #include <random>
 #include <sstream>
@@ -270,6 +271,7 @@ class Seen {
 
   /// Drops what is not near the least predicted time, and of the rest all but the best by corrected time.
   void keep_near() {
+    if (rows_.empty()) return;
     const double least = std::ranges::min(rows_, {}, &Row::predicted).predicted;
     std::erase_if(rows_, [&](const Row& row) { return row.predicted > gemm_kernel::kNear * least; });
     std::ranges::stable_sort(rows_, {}, &Row::corrected);

@@ -19,6 +19,7 @@ import os
 import pathlib
 import random
 import subprocess
+import sys
 import tempfile
 
 import numpy as np
@@ -75,9 +76,11 @@ def time_all(program, wanted, seconds, devices):
             out = open(f"{file}.out", "w")
             environment = os.environ | {"CUDA_VISIBLE_DEVICES": device}
             runs.append((subprocess.Popen([program, "time", file, str(seconds)], stdout=out, env=environment), out.name))
-        for run, _ in runs:
-            run.wait()
-        return [measured(json.loads(line)) for _, name in runs for line in open(name)]
+        for device, (run, _) in zip(devices, runs):
+            if run.wait() != 0:
+                print(f"device {device}: exit code {run.returncode}", file=sys.stderr)
+        # A run that was killed may have left a part of a line.
+        return [measured(json.loads(line)) for _, name in runs for line in open(name) if line.endswith("\n")]
 
 
 def merge(known, more):
@@ -107,7 +110,8 @@ def main():
         with open(arguments.out, "w") as out:
             out.write("".join(json.dumps(line) + "\n" for line in known.values()))
         print(f"{sum(len(line['us']) for line in known.values())} times of {len(known)} problems", flush=True)
-        return fit([Problem(line) for line in known.values() if len(line["us"]) > 4])
+        enough = [Problem(line) for line in known.values() if len(line["us"]) > 4]
+        return fit(enough) if enough else None
 
     for number in range(arguments.rounds):
         trees = run([choose(line, trees) for line in lines[number :: arguments.rounds]], seconds)

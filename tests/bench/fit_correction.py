@@ -20,7 +20,7 @@ import random
 import lightgbm
 import numpy as np
 
-NEAR = 1.5  # kNear of ranking.cpp
+NEAR = 1.5  # kNear of ranking.hpp
 DISTURBED = 0.6  # of the logarithm
 TREES = {
     "n_estimators": 300,

@@ -14,8 +14,11 @@ void GridWaits::start() {
 }
 
 void GridWaits::waits(const Warp& warp, Mask lanes) {
-  if (reads_ != nullptr)
-    waits_.push_back({order_->party_of(warp.block().rank(), warp.index()), lanes, order_->now()});
+  if (reads_ == nullptr || reads_->late) return;
+  reads_->waited = true;
+  const Party party = order_->party_of(warp.block().rank(), warp.index());
+  const auto is_same = [&](const Wait& wait) { return wait.party == party && wait.lanes == lanes; };
+  if (std::ranges::none_of(waits_, is_same)) waits_.push_back({party, lanes, order_->now()});
 }
 
 bool GridWaits::is_after(const Actor& actor) const {

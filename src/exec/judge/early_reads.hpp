@@ -18,11 +18,12 @@ class Cluster;
 
 /// What the clusters of a grid have read.
 struct EarlyReads {
-  Findings found;                 ///< reads before the wait
-  std::atomic<bool> late{false};  ///< there were reads after it
+  Findings found;                   ///< reads before the wait
+  std::atomic<bool> waited{false};  ///< a thread has waited
+  std::atomic<bool> late{false};    ///< there were reads after it
   /// The grid has ended.
   void report(Findings& findings) const {
-    if (!late) findings.add_all(found);
+    if (waited && !late) findings.add_all(found);
   }
 };
 
@@ -44,7 +45,7 @@ class GridWaits {
   Cluster* cluster_;
   const Order* order_;
   EarlyReads* reads_ = nullptr;  // null: nothing is looked for
-  std::vector<Wait> waits_;
+  std::vector<Wait> waits_;      // the first of each warp and lanes
 };
 
 }  // namespace ptxloom::exec

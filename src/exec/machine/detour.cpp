@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/machine/detour.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <string>
 
@@ -22,17 +23,25 @@ bool only_exits(const Code& code, std::uint32_t pc) {
   return op.ends && !op.guarded && op.run != &run_return;
 }
 
-// Whether those whose guard is false at `op` come to one of its kind for them, before any jump from `pc`.
-bool has_counterpart(const Code& code, const Operation& op, std::uint32_t pc) {
-  if (!op.guarded) return false;
-  for (; pc < code.operations.size(); ++pc) {
+bool is_counterpart(const Operation& op, const Operation& other) {
+  return other.run == op.run && other.together == op.together && other.guarded &&
+         other.guard.offset == op.guard.offset && other.guard.negated != op.guard.negated;
+}
+
+// Where those are whose guard is false at `op`, and who come to one of its kind for them before any jump.
+std::vector<CodeRange> before_counterparts(const Code& code, const Operation& op) {
+  std::vector<CodeRange> ranges;
+  if (!op.guarded) return ranges;
+  std::uint32_t begin = 0;
+  for (std::uint32_t pc = 0; pc < code.operations.size(); ++pc) {
     const Operation& next = code.operations[pc];
-    if (next.branches || next.by_index || next.ends || next.is_call) return false;
-    if (next.run == op.run && next.together == op.together && next.guarded &&
-        next.guard.offset == op.guard.offset && next.guard.negated != op.guard.negated)
-      return true;
+    if (next.branches || next.by_index || next.ends || next.is_call) {
+      begin = pc + 1;
+    } else if (is_counterpart(op, next)) {
+      ranges.push_back({begin, pc});
+    }
   }
-  return false;
+  return ranges;
 }
 
 }  // namespace
@@ -43,13 +52,20 @@ void Detours::reset() {
 
 const Code& Detours::code() const { return warp_->block().grid().code(); }
 
-bool Detours::has_gone(const Operation& op, std::uint32_t pc) {
-  Paths& paths = *warp_->block().grid().paths();
-  const std::uint32_t from = code().number_of(op);
+Detours::Around& Detours::around(const Operation& op) {
   Around& around = around_[&op];
-  if (around.beyond == nullptr) around.beyond = &paths.beyond(from);
-  return paths.is_beyond(*around.beyond, from, pc) && !only_exits(code(), pc) &&
-         !has_counterpart(code(), op, pc);
+  if (around.beyond == nullptr) {
+    around.beyond = &warp_->block().grid().paths()->beyond(code().number_of(op));
+    around.before_counterparts = before_counterparts(code(), op);
+  }
+  return around;
+}
+
+bool Detours::has_gone(const Operation& op, std::uint32_t pc) {
+  const Around& known = around(op);
+  const auto holds = [pc](const CodeRange& range) { return range.first <= pc && pc <= range.last; };
+  return warp_->block().grid().paths()->is_beyond(*known.beyond, code().number_of(op), pc) &&
+         !only_exits(code(), pc) && std::ranges::none_of(known.before_counterparts, holds);
 }
 
 void Detours::look(const Operation& op, Mask lanes, Mask absent) {
@@ -61,10 +77,11 @@ void Detours::look(const Operation& op, Mask lanes, Mask absent) {
 void Detours::look_at_current() {
   const Group& current = warp_->flow().current();
   for (const Group& group : warp_->flow().parked()) {
-    const Mask absent = group.whole ? 0 : warp_->awaited_by(group) & current.lanes;
+    Mask absent = group.whole ? 0 : warp_->awaited_by(group) & current.lanes;
     if (absent == 0) continue;
     const Operation& op = waits_at(*warp_, group);
-    if (has_gone(op, current.pc)) report_lanes(op, group.lanes, absent);
+    absent &= ~around(op).reported;
+    if (absent != 0 && has_gone(op, current.pc)) report_lanes(op, group.lanes, absent);
   }
 }
 

@@ -12,7 +12,7 @@ namespace ptxloom::gemm_kernel {
 inline constexpr double kNear = 1.5;
 
 struct RankedConfig {
-  double us;  ///< by the cost model; of those in front it is corrected (correction.hpp), of others not
+  double us;  ///< by the cost model; of those in front it is corrected (correction.hpp), which orders them
   Config config;
   tune::Demand demand;
 };
