@@ -113,16 +113,17 @@ class Neighbourhood {
   }
 
   /// Words that other forms of the family have where this one has others, with the operands that come with
-  /// those, also with vectors shorter by one and with an operand fewer. A word that a form has lost with its
-  /// last row shows with these.
+  /// those, also with vectors shorter by one, with an operand fewer, and with one more like the one before.
+  /// A word that a form has lost with its last row shows with these.
   std::vector<Case> related(std::span<const Variant> sources) const {
     std::vector<Case> cases;
-    for (const int index : form_.opcode().slots()) {
-      const auto slot = static_cast<std::size_t>(index);
-      for (const std::string& value : values_[slot]) {
-        if (is_own(value) || value == spec::kAbsent || words_.is_foreign(value)) continue;
-        for (const Variant& source : sources)
+    for (const Variant& source : sources) {  // outermost: what is too much leaves out sources, and no word
+      for (const int index : form_.opcode().slots()) {
+        const auto slot = static_cast<std::size_t>(index);
+        for (const std::string& value : values_[slot]) {
+          if (is_own(value) || value == spec::kAbsent || words_.is_foreign(value)) continue;
           if (cases.size() < kRelated) with_related(*source.data(), {slot, value}, cases);
+        }
       }
     }
     return cases;
@@ -179,10 +180,13 @@ class Neighbourhood {
       for (const Operands& tried : {*operands, shortened(*operands)}) {
         add(opcode, tried, made, out);
         for (std::size_t i = 0; i < tried.size(); ++i) {
-          if (!tried[i] || tried[i]->kind == OperandSpec::Kind::address) continue;
-          Operands fewer = tried;
-          fewer[i].reset();
-          add(opcode, std::move(fewer), made, out);
+          if (tried[i] && tried[i]->kind == OperandSpec::Kind::address) continue;
+          Operands other = tried;
+          if (tried[i])
+            other[i].reset();
+          else if (i > 1)  // the first may be a result
+            other[i] = tried[i - 1];
+          add(opcode, std::move(other), made, out);
         }
       }
     }
