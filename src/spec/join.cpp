@@ -214,6 +214,27 @@ std::vector<Joined> join(const Form& form, std::span<const Known> known, std::si
   return rows;
 }
 
+namespace {
+
+/// Whether some assemblers take an operand of the row in another way than the manual has it.
+bool takes_otherwise(const Form& form, const LaxOperands& lax, const Joined& row) {
+  return std::ranges::any_of(lax.operands, [&](const OperandTemplate& operand) {
+    const auto at = std::ranges::find(form.operand_names(), operand.name) - form.operand_names().begin();
+    const std::string usual = form.operands()[static_cast<std::size_t>(at)].fill(row.values);
+    return !usual.empty() && operand.fill(row.values) != usual;
+  });
+}
+
+bool has_lax_operands(const Form& form, const LaxOperands& lax, const Wanted& wanted) {
+  if (wanted.target != nullptr && !lowest_version(Needs{lax.need}, *wanted.target)) return false;
+  bool found = false;
+  const JoinVisitor look = [&](const Joined& row) { found = found || takes_otherwise(form, lax, row); };
+  Joiner(form, wanted.known, kAllRows, look, wanted.target, {.lax = true, .by = wanted.by}).run();
+  return found;
+}
+
+}  // namespace
+
 bool exists(const Form& form, const Wanted& wanted) {
   const JoinVisitor none = [](const Joined&) {};
   const auto found = [&](Sieve sieve) {
@@ -223,8 +244,7 @@ bool exists(const Form& form, const Wanted& wanted) {
   if (!form.data().undocumented.empty()) return !wanted.documented.value_or(false) && found({});
   if (!wanted.documented || *wanted.documented) return found({.lax = wanted.documented.has_value()});
   for (const LaxOperands& lax : form.lax_operands())
-    if ((wanted.target == nullptr || lowest_version(Needs{lax.need}, *wanted.target)) && found({.lax = true}))
-      return true;
+    if (has_lax_operands(form, lax, wanted)) return true;
   for (std::size_t table = 0; table < form.tables().size(); ++table) {
     const bool any = std::ranges::any_of(form.tables()[table].rows, &Row::lax);
     if (any && found({.documented_of_table = table})) return true;
