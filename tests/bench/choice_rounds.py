@@ -110,11 +110,11 @@ def main():
         with open(arguments.out, "w") as out:
             out.write("".join(json.dumps(line) + "\n" for line in known.values()))
         print(f"{sum(len(line['us']) for line in known.values())} times of {len(known)} problems", flush=True)
-        enough = [Problem(line) for line in known.values() if len(line["us"]) > 4]
-        return fit(enough) if enough else None
 
     for number in range(arguments.rounds):
-        trees = run([choose(line, trees) for line in lines[number :: arguments.rounds]], seconds)
+        run([choose(line, trees) for line in lines[number :: arguments.rounds]], seconds)
+        enough = [Problem(line) for line in known.values() if len(line["us"]) > 4]
+        trees = fit(enough) if enough else None
     done = [line for line in lines if json.dumps(line["problem"]) in known]
     again = [choose_again(line, trees, known[json.dumps(line["problem"])]) for line in done]
     run([line for line in again if line], arguments.seconds * LAST)
