@@ -7,6 +7,7 @@
 Exits 4 (skipped) where there is no Chromium; PTXLOOM_CHROMIUM names one. --keep leaves the pages, and screenshots
 of them, in a folder to be looked at.
 """
+import decimal
 import html
 import json
 import os
@@ -77,9 +78,12 @@ def disagreement(value, schema, where="$"):
 
 
 def shown(value):
-    """A figure as the page writes it, in at least four digits; a time of 10,000 us and more is in ms."""
+    """A figure as the page writes it, in at least four digits; a time of 10,000 us and more is in ms.
+
+    The page rounds as JavaScript does, the shortest decimal of the value and ties away from zero: 401.45 is 401.5."""
     value = value / 1000 if value >= 10000 else value
-    return f"{value:,.{0 if value >= 1000 else 1 if value >= 100 else 2 if value >= 10 else 3}f}"
+    digits = 0 if value >= 1000 else 1 if value >= 100 else 2 if value >= 10 else 3
+    return f"{decimal.Decimal(repr(value)).quantize(decimal.Decimal(1).scaleb(-digits), decimal.ROUND_HALF_UP):,}"
 
 
 class Report(unittest.TestCase):
