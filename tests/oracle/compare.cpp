@@ -47,12 +47,12 @@ class FormComparison {
   Divergences run() {
     std::vector<unsigned> words;
     for (const char c : form_.name) words.push_back(static_cast<unsigned char>(c));
-    words.push_back(options_.options.seed);
+    words.push_back(options_.forms.options.seed);
     std::seed_seq sequence(words.begin(), words.end());
     std::mt19937 random(sequence);
     const ForeignWords none;
     const Ours unused(nullptr);
-    const Question question{specs_, form_, options_.options, none, none, none, newer_, unused, random};
+    const Question question{specs_, form_, options_.forms.options, none, none, none, newer_, unused, random};
     compare_variants(question);
     compare_neighbours(question);
     return std::move(found_);
@@ -67,7 +67,7 @@ class FormComparison {
 
   void compare_variants(const Question& question) {
     std::vector<Variant> variants = specs_.variants(form_.name);
-    if (!options_.options.all) variants = sample(std::move(variants), kCompared, question.random);
+    if (!options_.forms.options.all) variants = sample(std::move(variants), kCompared, question.random);
     Lines lines;
     for (const Variant& variant : variants) {
       for (std::string& line : lines_of(variant)) lines.texts.push_back(std::move(line));
@@ -76,7 +76,7 @@ class FormComparison {
     for (const Where& where : places_of(question, variants)) {
       if (where.version <= common_ && where.target.since() <= common_) at(where, lines);
     }
-    for (const Target& target : targets_of(specs_)) in_own_version(target, lines);
+    in_own_version(targets_of(specs_), lines);
   }
 
   void compare_neighbours(const Question& question) {
@@ -85,10 +85,11 @@ class FormComparison {
       lines.texts.push_back(std::move(one.line));
       lines.changes.push_back(std::move(one.change));
     }
-    for (const Target& target : neighbour_targets(question)) {
+    const std::vector<Target> targets = neighbour_targets(question);
+    for (const Target& target : targets) {
       if (target.since() <= common_) at({target, common_}, lines);
-      in_own_version(target, lines);
     }
+    in_own_version(targets, lines);
   }
 
   void note(Shift kind, const Lines& lines, std::size_t line, const std::string& place,
@@ -110,6 +111,7 @@ class FormComparison {
       tried_.insert(lines.texts[i]);
       if (before[i].accepted && before[i].judged)
         taken_.insert(lines.texts[i] + '@' + std::string(where.target.name()));
+      if (before[i].accepted || after[i].accepted) taken_somewhere_.insert(lines.texts[i]);
       if (!before[i].judged || !after[i].judged || before[i].accepted == after[i].accepted) continue;
       // A line beside others may be refused for them: alone it is judged by itself.
       const std::span<const std::string> one(&lines.texts[i], 1);
@@ -121,39 +123,77 @@ class FormComparison {
     }
   }
 
-  /// What the newer one takes in a PTX version that the older one does not read, and not before it.
-  void in_own_version(const Target& target, const Lines& lines) {
+  /// What the newer one takes in a PTX version that the older one does not read, and not before it. Of a
+  /// target that the older one lacks, only what no other target has: the rest is new for the target's sake.
+  void in_own_version(std::span<const Target> targets, const Lines& lines) {
     const Version own = options_.assemblers[1].toolkit->ptx;
-    if (own <= common_ || target.since() > own) return;
-    Lines left;
-    for (std::size_t i = 0; i < lines.texts.size(); ++i) {
-      if (taken_.contains(lines.texts[i] + '@' + std::string(target.name()))) continue;
-      left.texts.push_back(lines.texts[i]);
-      left.changes.push_back(lines.changes[i]);
+    if (own <= common_) return;
+    for (const Target& target : targets) {
+      if (target.since() <= common_)
+        note_newer(target, left_of(lines, [&](const std::string& line) {
+                     return taken_.contains(line + '@' + std::string(target.name()));
+                   }));
     }
-    const auto judged = [&](Version version, std::span<const std::string> texts) {
-      return newer_.judge(texts, {target, version, around_}, version == own ? Depth::code : Depth::check);
-    };
-    const std::vector<Verdict> last = judged(own, left.texts);
-    for (std::size_t i = 0; i < left.texts.size(); ++i) {
-      if (!last[i].accepted || !last[i].judged) continue;
-      const std::span<const std::string> one(&left.texts[i], 1);
-      if (!judged(own, one).front().accepted) continue;
-      const std::optional<Version> since = first_version(target, own, one, judged);
-      if (since) note(Shift::newer, left, i, std::string(target.name()) + ':' + to_string(*since), "");
+    for (const Target& target : targets) {
+      if (target.since() <= common_ || target.since() > own) continue;
+      Lines left = left_of(lines, [&](const std::string& line) { return taken_somewhere_.contains(line); });
+      keep_taken(left, target, own);
+      for (const Target& other : targets_of(specs_)) {
+        if (other.since() <= common_) drop_taken(left, other, own);
+      }
+      note_newer(target, left);
     }
   }
 
-  /// The first PTX version after the common one that takes the line; none if the common one does.
-  template <class Judged>
-  std::optional<Version> first_version(const Target& target, Version own, std::span<const std::string> line,
-                                       Judged judged) const {
-    if (target.since() <= common_ && judged(common_, line).front().accepted) return std::nullopt;
-    for (const ToolkitInfo& toolkit : toolkits()) {
-      if (toolkit.ptx <= common_ || toolkit.ptx > own || toolkit.ptx < target.since()) continue;
-      if (judged(toolkit.ptx, line).front().accepted) return toolkit.ptx;
+  template <class Predicate>
+  static Lines left_of(const Lines& lines, Predicate dropped) {
+    Lines left;
+    for (std::size_t i = 0; i < lines.texts.size(); ++i) {
+      if (dropped(lines.texts[i])) continue;
+      left.texts.push_back(lines.texts[i]);
+      left.changes.push_back(lines.changes[i]);
     }
-    return own;
+    return left;
+  }
+
+  /// By the newer one.
+  std::unordered_set<std::string> taken_of(const Lines& lines, const Target& target, Version version) {
+    const Depth depth = version == options_.assemblers[1].toolkit->ptx ? Depth::code : Depth::check;
+    const std::vector<Verdict> verdicts = newer_.judge(lines.texts, {target, version, around_}, depth);
+    std::unordered_set<std::string> taken;
+    for (std::size_t i = 0; i < lines.texts.size(); ++i) {
+      if (verdicts[i].accepted && verdicts[i].judged) taken.insert(lines.texts[i]);
+    }
+    return taken;
+  }
+
+  void keep_taken(Lines& lines, const Target& target, Version version) {
+    const auto taken = taken_of(lines, target, version);
+    lines = left_of(lines, [&](const std::string& line) { return !taken.contains(line); });
+  }
+
+  void drop_taken(Lines& lines, const Target& target, Version version) {
+    const auto taken = taken_of(lines, target, version);
+    lines = left_of(lines, [&](const std::string& line) { return taken.contains(line); });
+    taken_somewhere_.insert(taken.begin(), taken.end());
+  }
+
+  /// Those that the newer one takes in its own PTX version, and not in the common one, each with the first
+  /// version that takes it.
+  void note_newer(const Target& target, Lines lines) {
+    keep_taken(lines, target, options_.assemblers[1].toolkit->ptx);
+    taken_somewhere_.insert(lines.texts.begin(), lines.texts.end());
+    if (target.since() <= common_) drop_taken(lines, target, common_);
+    for (const ToolkitInfo& toolkit : toolkits()) {
+      if (toolkit.ptx <= common_ || toolkit.ptx < target.since()) continue;
+      const auto taken = taken_of(lines, target, toolkit.ptx);
+      const std::string place = std::string(target.name()) + ':' + to_string(toolkit.ptx);
+      for (std::size_t i = 0; i < lines.texts.size(); ++i) {
+        if (taken.contains(lines.texts[i])) note(Shift::newer, lines, i, place, "");
+      }
+      lines = left_of(lines, [&](const std::string& line) { return taken.contains(line); });
+      if (toolkit.ptx == options_.assemblers[1].toolkit->ptx) break;
+    }
   }
 
   const Specs& specs_;
@@ -164,7 +204,8 @@ class FormComparison {
   Judge older_, newer_;
   Divergences found_;
   std::unordered_set<std::string> tried_;
-  std::unordered_set<std::string> taken_;  // "LINE@TARGET", by the older one
+  std::unordered_set<std::string> taken_;            // "LINE@TARGET", by the older one
+  std::unordered_set<std::string> taken_somewhere_;  // on a target that the older one has
 };
 
 /// "sm_90a sm_100a" of "sm_90a:9.0", "sm_100a:8.8", with the versions where they are not `usual`.
@@ -176,6 +217,11 @@ std::string text_of(const std::set<std::string>& places, const std::string& usua
   }
   return text;
 }
+
+/// Lines that differ: variants of the form, and what stands next to them.
+struct Counts {
+  std::size_t variants = 0, neighbours = 0;
+};
 
 class Report {
  public:
@@ -190,18 +236,23 @@ class Report {
 
   void add(std::string_view form, std::size_t lines, const Divergences& differences) {
     std::printf("%s: %zu lines\n", std::string(form).c_str(), lines);
-    std::map<Shift, std::size_t> counts;
-    for (const auto& [key, difference] : differences) {
-      const auto& [kind, line] = key;
-      std::set<std::string>& targets = summary_[kind][std::string(form)];
-      for (const std::string& place : difference.places) targets.insert(place.substr(0, place.find(':')));
-      if (counts[kind]++ >= options_.options.shown) continue;
-      std::printf("  %s: %s%s  @ %s  %s\n", titles_.at(kind).c_str(), line.c_str(),
-                  difference.change.empty() ? "" : ("  (" + difference.change + ")").c_str(),
-                  text_of(difference.places, common_).c_str(), difference.message.c_str());
+    std::map<Shift, Counts> counts;
+    for (const bool variants : {true, false}) {  // first what the specs know
+      for (const auto& [key, difference] : differences) {
+        if (difference.change.empty() != variants) continue;
+        const auto& [kind, line] = key;
+        std::set<std::string>& targets = summary_[kind][std::string(form)];
+        for (const std::string& place : difference.places) targets.insert(place.substr(0, place.find(':')));
+        Counts& count = counts[kind];
+        ++(variants ? count.variants : count.neighbours);
+        if (count.variants + count.neighbours > options_.forms.options.shown) continue;
+        std::printf("  %s: %s%s  @ %s  %s\n", titles_.at(kind).c_str(), line.c_str(),
+                    variants ? "" : ("  (" + difference.change + ")").c_str(),
+                    text_of(difference.places, common_).c_str(), difference.message.c_str());
+      }
     }
     for (const auto& [kind, count] : counts) {
-      total_ += count;
+      total_ += count.variants + count.neighbours;
       lines_of_[kind][std::string(form)] = count;
     }
     std::fflush(stdout);
@@ -213,9 +264,11 @@ class Report {
       const auto found = summary_.find(kind);
       std::printf("\n%s: %zu forms\n", title.c_str(), found == summary_.end() ? 0 : found->second.size());
       if (found == summary_.end()) continue;
-      for (const auto& [form, targets] : found->second)
-        std::printf("  %-40s %6zu lines  %s\n", form.c_str(), lines_of_.at(kind).at(form),
-                    text_of(targets, "").c_str());
+      for (const auto& [form, targets] : found->second) {
+        const Counts& count = lines_of_.at(kind).at(form);
+        std::printf("  %-40s %5zu variants %5zu neighbours  %s\n", form.c_str(), count.variants,
+                    count.neighbours, text_of(targets, "").c_str());
+      }
     }
     return total_;
   }
@@ -225,20 +278,19 @@ class Report {
   std::string common_;
   std::map<Shift, std::string> titles_;
   std::map<Shift, std::map<std::string, std::set<std::string>>> summary_;
-  std::map<Shift, std::map<std::string, std::size_t>> lines_of_;
+  std::map<Shift, std::map<std::string, Counts>> lines_of_;
   std::size_t total_ = 0;
 };
 
 }  // namespace
 
 std::size_t compare_assemblers(const std::shared_ptr<const Specs>& specs, const CompareOptions& options) {
-  const auto forms = specs->database().forms();
+  const auto forms = chosen_forms(*specs, options.forms);
   std::atomic<std::size_t> next = 0;
   std::mutex mutex;
   Report report(options);
   const auto work = [&] {
     for (std::size_t i = next++; i < forms.size(); i = next++) {
-      if (!options.form.empty() && forms[i]->name != options.form) continue;
       FormComparison comparison(specs, *forms[i], options);
       const Divergences found = comparison.run();
       const std::lock_guard lock(mutex);
@@ -247,7 +299,7 @@ std::size_t compare_assemblers(const std::shared_ptr<const Specs>& specs, const 
   };
   {
     std::vector<std::jthread> threads;
-    for (unsigned i = 0; i < options.jobs; ++i) threads.emplace_back(work);
+    for (unsigned i = 0; i < options.forms.jobs; ++i) threads.emplace_back(work);
   }
   return report.finish();
 }

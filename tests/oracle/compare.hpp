@@ -4,9 +4,8 @@
 #include <array>
 #include <filesystem>
 #include <memory>
-#include <string>
 
-#include "oracle/checks.hpp"
+#include "oracle/forms.hpp"
 
 // Two assemblers against each other: what one takes and the other refuses of the variants of every form and
 // of what stands next to them. Our own verdict plays no part, so this shows what a release of CUDA changed
@@ -21,14 +20,13 @@ struct Assembler {
 };
 
 struct CompareOptions {
-  Options options;
-  std::string form;  // only this one
-  unsigned jobs = 1;
+  FormsOptions forms;                   // which of them, how many at a time, and what is printed
   std::array<Assembler, 2> assemblers;  // the older first
 };
 
 /// Prints what differs by form and target, first in the newest PTX version that both read, then what the
-/// newer one takes in its own PTX versions. Returns the number of lines that differ.
+/// newer one takes in its own PTX versions; of a target that only it has, what no other target takes. Returns
+/// the number of lines that differ.
 std::size_t compare_assemblers(const std::shared_ptr<const Specs>& specs, const CompareOptions& options);
 
 }  // namespace ptxloom::oracle

@@ -128,8 +128,11 @@ Outcome FormsCheck::run() {
 std::vector<const spec::FormData*> chosen_forms(const Specs& specs, const FormsOptions& options) {
   const auto all = specs.database().forms();
   std::vector<const spec::FormData*> chosen(all.begin(), all.end());
-  if (!options.form.empty())
+  if (!options.form.empty()) {
     std::erase_if(chosen, [&](const spec::FormData* form) { return form->name != options.form; });
+    if (chosen.empty())
+      throw std::invalid_argument("no form is called " + options.form + "; --list names them");
+  }
   if (options.differing || options.since) {
     const Specs of_no_assembler;
     std::erase_if(chosen, [&](const spec::FormData* form) {

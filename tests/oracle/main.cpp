@@ -272,10 +272,7 @@ void print_assembler(const std::filesystem::path& ptxas, const std::optional<Ver
 
 /// Exit code 0: the comparison was made, whatever it found.
 int compare(const Arguments& arguments) {
-  CompareOptions options{.options = arguments.forms.options,
-                         .form = arguments.forms.form,
-                         .jobs = arguments.forms.jobs,
-                         .assemblers = {}};
+  CompareOptions options{.forms = arguments.forms, .assemblers = {}};
   std::vector<Verdicts> known;
   known.reserve(options.assemblers.size());
   for (std::size_t i = 0; i < options.assemblers.size(); ++i) {
@@ -293,7 +290,7 @@ int compare(const Arguments& arguments) {
   if (options.assemblers[1].release < options.assemblers[0].release)
     std::swap(options.assemblers[0], options.assemblers[1]);
   const std::size_t lines = compare_assemblers(std::make_shared<const Specs>(arguments.overlays), options);
-  std::printf("\n%zu lines differ; seed %u\n", lines, options.options.seed);
+  std::printf("\n%zu lines differ; seed %u\n", lines, options.forms.options.seed);
   return 0;
 }
 
