@@ -175,10 +175,19 @@ TEST_CASE("files that cannot be read or written are named") {
   const TemporaryFolder folder;
   check_refused({"check", folder / "absent.ptx"}, 2, "unreadable-file", {"absent.ptx"});
   check_refused({"compile", folder / "absent.ptx"}, 2, "unreadable-file", {"absent.ptx"});
+  check_refused({"sanitize", folder / "absent.ptx"}, 2, "unreadable-file", {"absent.ptx"});
   check_refused(on_gemm("emit", {"-o", (folder / "no/such/folder.ptx").string()}), 2, "unwritable-file",
                 {"folder.ptx"});
   check_refused({"tune", "--merge", folder / "absent.jsonl"}, 2, "unreadable-file", {"absent.jsonl"});
   check_refused(on_gemm("tune", {"--budget", "soon"}), 2, "bad-budget", {"soon", "200evals"});
+}
+
+TEST_CASE("a file of CUDA C++ is refused with the command that makes PTX of it") {
+  const TemporaryFolder folder;
+  const std::filesystem::path source = folder / "kernel.cu";
+  write_text(source, "__global__ void kernel(float* p) { *p = 1; }\n");
+  for (const char* command : {"check", "compile", "run", "sanitize", "sass", "report"})
+    check_refused({command, source}, 2, "cuda-source", {"kernel.cu", "nvcc -ptx", "kernel.ptx"});
 }
 
 TEST_CASE("an input without end is refused") {

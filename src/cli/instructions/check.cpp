@@ -12,6 +12,7 @@
 #include "base/kinds.hpp"
 #include "cli/command.hpp"
 #include "cli/common/diagnostics_json.hpp"
+#include "cli/common/ptx_file.hpp"
 #include "cli/common/requirement_json.hpp"
 #include "cli/common/say.hpp"
 #include "cli/instructions/check_lines.hpp"
@@ -84,6 +85,7 @@ nlohmann::ordered_json needs_json(const ir::Module& module) try {
 }
 
 int check_file(const Tool& tool, const CheckFlags& options) {
+  refuse_cuda_source(options.file);
   const std::string ptx = options.file == "-" ? read_stdin() : read_file(options.file);
   const auto specs = tool.specs();
   if (!options.target.empty()) specs->target(options.target);

@@ -7,6 +7,7 @@
 #include "base/kinds.hpp"
 #include "cli/command.hpp"
 #include "cli/common/diagnostics_json.hpp"
+#include "cli/common/ptx_file.hpp"
 #include "cli/common/say.hpp"
 #include "jit/ptx_header.hpp"
 #include "ptxloom/jit.hpp"
@@ -84,6 +85,7 @@ int run_compile(const Tool& tool, const CompileFlags& options) {
     throw Error(ErrorKind::usage, "bad-usage", "--json and -o - both write to stdout", "give a file with -o");
   }
   const std::filesystem::path output = output_of(options);
+  refuse_cuda_source(options.file);
   const std::string ptx = read_file(options.file);
   const auto specs = tool.specs();
   const Target target = specs->target(options.target.empty() ? target_of(ptx, options.file) : options.target);

@@ -8,6 +8,7 @@
 
 #include "base/file.hpp"
 #include "cli/common/number.hpp"
+#include "cli/common/ptx_file.hpp"
 #include "cli/common/say.hpp"
 #include "cli/common/settings.hpp"
 #include "cli/run/run_output.hpp"
@@ -147,6 +148,8 @@ int run_what(const Tool& tool, const RunFlags& flags) {
   // Names that are neither are reported before anything else.
   const Template* const kernel_template = is_file ? nullptr : &Templates::from_environment().find(flags.what);
   check_flags(flags, is_file);
+  if (is_file) refuse_cuda_source(flags.what);
+  const std::string ptx = is_file ? read_file(flags.what) : std::string();
   const Context context = open_device(tool, flags);
   const auto refuse_on_gpu = [&](const char* flag, bool given, const char* why) {
     if (given && context.is_gpu())
@@ -159,7 +162,7 @@ int run_what(const Tool& tool, const RunFlags& flags) {
                 "--must-hit needs a GPU: the executor has neither records nor cached kernels to hit",
                 "leave it out, or run on a machine with an NVIDIA GPU and its driver");
   refuse_on_gpu("--step-limit", flags.step_limit.has_value(), "only the executor can count instructions");
-  return is_file ? run_file(context, flags) : run_template_task(context, *kernel_template, flags);
+  return is_file ? run_file(context, flags, ptx) : run_template_task(context, *kernel_template, flags);
 }
 
 Context open_device(const Tool& tool, const RunFlags& flags) {

@@ -43,7 +43,8 @@ Context open_device(const Tool& tool, const RunFlags& flags);
 void add_launch_options(CLI::App& app, RunFlags& flags);
 /// Runs the template or the file. Returns the exit code.
 int run_what(const Tool& tool, const RunFlags& flags);
-int run_file(const Context& context, const RunFlags& flags);
+/// `ptx`: what the file, `flags.what`, has.
+int run_file(const Context& context, const RunFlags& flags, const std::string& ptx);
 /// The observer for `--trace` (written to stderr as it happens), `--stats` and `--no-judge`.
 exec::Observer make_observer(const RunFlags& flags, exec::Stats& stats);
 

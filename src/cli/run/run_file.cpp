@@ -299,8 +299,7 @@ const LaunchPlan* choose(const std::optional<LaunchHeader>& header, const std::s
 
 }  // namespace
 
-int run_file(const Context& context, const RunFlags& flags) {
-  const std::string ptx = read_file(flags.what);
+int run_file(const Context& context, const RunFlags& flags, const std::string& ptx) {
   const std::optional<LaunchHeader> header = read_launch_header(ptx);
   const LaunchPlan* launch = choose(header, flags.entry);
   const std::string entry = flags.entry.empty() && launch != nullptr ? launch->entry : flags.entry;

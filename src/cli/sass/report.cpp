@@ -6,7 +6,7 @@
 
 #include "base/file.hpp"
 #include "cli/command.hpp"
-#include "cli/common/ptx_target.hpp"
+#include "cli/common/ptx_file.hpp"
 #include "cli/common/say.hpp"
 #include "cli/common/settings.hpp"
 #include "cli/report/page.hpp"
@@ -75,6 +75,7 @@ Subject of_file(const Tool& tool, const ReportFlags& options) {
   if (!options.sets.empty())
     throw Error(ErrorKind::usage, "bad-usage", "--set is for a template", "leave it out");
   Subject subject;
+  refuse_cuda_source(options.kernel);
   std::string content = read_data(options.kernel);
   subject.work.title = options.kernel;
   if (sass::is_binary(content)) {

@@ -3,7 +3,7 @@
 
 #include "base/file.hpp"
 #include "cli/command.hpp"
-#include "cli/common/ptx_target.hpp"
+#include "cli/common/ptx_file.hpp"
 #include "cli/common/say.hpp"
 #include "cli/sass/launch_model.hpp"
 #include "cli/sass/model_flags.hpp"
@@ -90,6 +90,7 @@ int print_model(const sass::Listing& listing, const sass::CubinView& cubin,
 
 int run_sass(const Tool& tool, const SassFlags& options) {
   check_flags(options);
+  refuse_cuda_source(options.file);
   const std::string content = read_data(options.file);
   const bool ptx = !sass::is_binary(content);
   if (!ptx && !options.target.empty())

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/common/ptx_target.hpp"
+#include "cli/common/ptx_file.hpp"
 
 #include <fmt/format.h>
 
@@ -7,6 +7,14 @@
 #include "ptxloom/error.hpp"
 
 namespace ptxloom::cli {
+
+void refuse_cuda_source(const std::filesystem::path& file) {
+  const std::filesystem::path extension = file.extension();
+  if (extension != ".cu" && extension != ".cuh") return;
+  throw Error(ErrorKind::usage, "cuda-source", fmt::format("{} is CUDA C++, not PTX", file.string()),
+              fmt::format("nvcc makes PTX of it: nvcc -ptx -lineinfo -arch=sm_90a {} -o {}", file.string(),
+                          std::filesystem::path(file).replace_extension(".ptx").string()));
+}
 
 std::string target_of_ptx(std::string_view content, const std::string& file, const std::string& given,
                           const char* hint) {
