@@ -32,43 +32,6 @@ struct Lines {
   std::vector<std::string> texts, changes;
 };
 
-/// One of the two. A line that it cannot parse ends its run, whatever the target: it is asked alone, and once
-/// for a PTX version.
-class Side {
- public:
-  explicit Side(const Assembler& assembler)
-      : judge_(assembler.program, {.known = assembler.known, .proven = kNoneIsProven}) {}
-
-  std::vector<Verdict> judge(std::span<const std::string> lines, const Place& place, Depth depth) {
-    std::unordered_set<std::string>& unreadable = unreadable_[place.version];
-    std::vector<Verdict> result(lines.size(),
-                                {.accepted = false, .message = "syntax error", .reason = Reason::unreadable});
-    std::vector<std::string> asked;
-    std::vector<std::size_t> indices;
-    for (std::size_t i = 0; i < lines.size(); ++i) {
-      if (unreadable.contains(lines[i])) continue;
-      asked.push_back(lines[i]);
-      indices.push_back(i);
-    }
-    std::vector<Verdict> verdicts = judge_.judge(asked, place, depth);
-    for (std::size_t i = 0; i < asked.size(); ++i) {
-      // One that confuses the parser may make it trip over a later one.
-      if (is_unreadable(verdicts[i])) verdicts[i] = judge_.judge({&asked[i], 1}, place, depth).front();
-      if (is_unreadable(verdicts[i])) unreadable.insert(asked[i]);
-      result[indices[i]] = std::move(verdicts[i]);
-    }
-    return result;
-  }
-
- private:
-  static bool is_unreadable(const Verdict& verdict) {
-    return verdict.judged && !verdict.accepted && verdict.reason == Reason::unreadable;
-  }
-
-  Judge judge_;
-  std::map<Version, std::unordered_set<std::string>> unreadable_;
-};
-
 class FormComparison {
  public:
   FormComparison(const std::shared_ptr<const Specs>& specs, const spec::FormData& form,
@@ -78,8 +41,8 @@ class FormComparison {
         options_(options),
         around_(surroundings(form)),
         common_(std::min(options.assemblers[0].toolkit->ptx, options.assemblers[1].toolkit->ptx)),
-        older_(options.assemblers[0]),
-        newer_(options.assemblers[1]) {}
+        older_(judge_of(options.assemblers[0])),
+        newer_(judge_of(options.assemblers[1])) {}
 
   Divergences run() {
     std::vector<unsigned> words;
@@ -89,8 +52,7 @@ class FormComparison {
     std::mt19937 random(sequence);
     const ForeignWords none;
     const Ours unused(nullptr);
-    Judge nobody({}, {});
-    const Question question{specs_, form_, options_.forms.options, none, none, none, nobody, unused, random};
+    const Question question{specs_, form_, options_.forms.options, none, none, none, newer_, unused, random};
     compare_variants(question);
     compare_neighbours(question);
     return std::move(found_);
@@ -99,6 +61,10 @@ class FormComparison {
   std::size_t lines() const { return tried_.size(); }
 
  private:
+  Judge judge_of(const Assembler& assembler) const {
+    return {assembler.program, {.known = assembler.known, .proven = kNoneIsProven}};
+  }
+
   void compare_variants(const Question& question) {
     std::vector<Variant> variants = specs_.variants(form_.name);
     if (!options_.forms.options.all) variants = sample(std::move(variants), kCompared, question.random);
@@ -235,7 +201,7 @@ class FormComparison {
   const CompareOptions& options_;
   Surroundings around_;
   Version common_;
-  Side older_, newer_;
+  Judge older_, newer_;
   Divergences found_;
   std::unordered_set<std::string> tried_;
   std::unordered_set<std::string> taken_;            // "LINE@TARGET", by the older one
