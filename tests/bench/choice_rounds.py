@@ -29,12 +29,13 @@ from fit_correction import Problem, fit
 BEST, AT_RANDOM, AGAIN = 16, 6, 3
 KIND = ("strategy", "swap", "stream_k", "schedule", "multicast")
 LAST = 0.2  # of the time is for the last round
+OF_CONFIGS = ("configs", "rows", "predicted", "corrected")  # what a problem's line has, an entry for each configuration
 
 
 def measured(line):
     """The problem with the configurations that ran."""
     ran = [i for i, us in enumerate(line["us"]) if us is not None]
-    return line | {key: [line[key][i] for i in ran] for key in ("configs", "rows", "predicted", "corrected", "us")}
+    return line | {key: [line[key][i] for i in ran] for key in (*OF_CONFIGS, "us")}
 
 
 def expected(line, trees):
@@ -45,9 +46,9 @@ def expected(line, trees):
 
 
 def part(line, chosen):
-    return {"problem": line["problem"]} | {
-        key: [line[key][i] for i in chosen] for key in ("configs", "rows", "predicted", "corrected")
-    } | {"unit": line["unit"], "names": line["names"]}
+    return {key: line[key] for key in ("problem", "unit", "names")} | {
+        key: [line[key][i] for i in chosen] for key in OF_CONFIGS
+    }
 
 
 def choose(line, trees):
@@ -87,7 +88,7 @@ def merge(known, more):
     for line in more:
         old = known.setdefault(json.dumps(line["problem"]), line)
         if old is not line:
-            for key in ("configs", "rows", "predicted", "corrected", "us"):
+            for key in (*OF_CONFIGS, "us"):
                 old[key] += line[key]
 
 
