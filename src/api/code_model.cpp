@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "sass/issue_model.hpp"
+#include "sass/issue/issue_model.hpp"
 #include "tune/model/model.hpp"
 
 namespace ptxloom::api {

@@ -9,7 +9,7 @@
 
 #include "base/hash.hpp"
 #include "insn/chain.hpp"
-#include "sass/cubin_view.hpp"
+#include "sass/cubin/cubin_view.hpp"
 
 namespace ptxloom::insn {
 namespace {

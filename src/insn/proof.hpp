@@ -6,7 +6,7 @@
 #include <string>
 
 #include "insn/kernel.hpp"
-#include "sass/listing.hpp"
+#include "sass/listing/listing.hpp"
 
 // What the assembler made of the instructions in a loop. Line tables tell which machine instructions belong
 // to which line of PTX, and the clocks are read where the loop begins and ends.

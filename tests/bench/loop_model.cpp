@@ -29,7 +29,7 @@
 
 #include "bench.hpp"
 #include "ptxloom/launch.hpp"
-#include "sass/issue_model.hpp"
+#include "sass/issue/issue_model.hpp"
 
 using namespace ptxloom;
 

@@ -12,8 +12,8 @@
 #include <string>
 
 #include "ptxloom/error.hpp"
-#include "sass/cubin_view.hpp"
-#include "sass/nvdisasm.hpp"
+#include "sass/cubin/cubin_view.hpp"
+#include "sass/instruction/nvdisasm.hpp"
 #include "sass/nvdisasm_text.hpp"
 
 namespace {

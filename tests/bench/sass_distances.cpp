@@ -11,8 +11,8 @@
 #include <span>
 #include <string>
 
-#include "sass/hazards.hpp"
-#include "sass/lint.hpp"
+#include "sass/lint/hazards.hpp"
+#include "sass/lint/lint.hpp"
 
 using namespace ptxloom;
 using namespace ptxloom::sass;

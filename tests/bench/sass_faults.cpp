@@ -11,7 +11,7 @@
 #include <span>
 #include <string>
 
-#include "sass/hazards.hpp"
+#include "sass/lint/hazards.hpp"
 
 using namespace ptxloom;
 using namespace ptxloom::sass;

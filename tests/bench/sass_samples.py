@@ -29,7 +29,7 @@ class Sample:
 
 
 def code_of(cubin):
-    """The chip, and all instructions as numbers; the places in the file are those of src/sass/cubin_view.cpp."""
+    """The chip, and all instructions as numbers; the places in the file are those of src/sass/cubin/cubin_view.cpp."""
     data = pathlib.Path(cubin).read_bytes()
     flags, = struct.unpack_from('<I', data, 0x30)
     table, = struct.unpack_from('<Q', data, 0x28)

@@ -21,7 +21,7 @@
 #include "ptxloom/runner.hpp"
 #include "ptxloom/templates.hpp"
 #include "ptxloom/tune.hpp"
-#include "sass/issue_model.hpp"
+#include "sass/issue/issue_model.hpp"
 
 using namespace ptxloom;
 

@@ -7,8 +7,8 @@
 #include "ptxloom/jit.hpp"
 #include "ptxloom/ptx.hpp"
 #include "ptxloom/templates.hpp"
-#include "sass/cubin_view.hpp"
-#include "sass/listing.hpp"
+#include "sass/cubin/cubin_view.hpp"
+#include "sass/listing/listing.hpp"
 #include "support/settings.hpp"
 
 using namespace ptxloom;

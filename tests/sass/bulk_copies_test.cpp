@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What bulk copies bring, as the issue model reads it from code written by hand.
-#include "sass/bulk_copies.hpp"
+#include "sass/issue/bulk_copies.hpp"
 
 #include <fmt/format.h>
 
@@ -10,7 +10,7 @@
 #include <random>
 
 #include "lint_code.hpp"
-#include "sass/issue_model.hpp"
+#include "sass/issue/issue_model.hpp"
 
 namespace ptxloom::sass::bulk_copies_test {
 

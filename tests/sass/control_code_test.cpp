@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sass/control_code.hpp"
+#include "sass/instruction/control_code.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 
 #include "assembled.hpp"
-#include "sass/listing.hpp"
+#include "sass/listing/listing.hpp"
 
 using namespace ptxloom;
 using namespace ptxloom::sass;

@@ -9,7 +9,7 @@
 #include <set>
 
 #include "assembled.hpp"
-#include "sass/cubin_view.hpp"
+#include "sass/cubin/cubin_view.hpp"
 #include "support/errors.hpp"
 
 namespace {

@@ -5,10 +5,10 @@
 
 #include "assembled.hpp"
 #include "ptxloom/error.hpp"
-#include "sass/issue_model.hpp"
-#include "sass/lint.hpp"
-#include "sass/listing.hpp"
-#include "sass/own_text.hpp"
+#include "sass/issue/issue_model.hpp"
+#include "sass/lint/lint.hpp"
+#include "sass/listing/listing.hpp"
+#include "sass/listing/own_text.hpp"
 
 namespace {
 

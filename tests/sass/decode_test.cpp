@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // What specs/sass says of instructions against nvdisasm, for every target.
-#include "sass/decode.hpp"
+#include "sass/instruction/decode.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 #include <random>
 
 #include "assembled.hpp"
 #include "nvdisasm_text.hpp"
-#include "sass/listing.hpp"
+#include "sass/listing/listing.hpp"
 
 using namespace ptxloom;
 using namespace ptxloom::sass;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The issue model on code written by hand, whose time can be counted, and its tables against published peaks.
-#include "sass/issue_model.hpp"
+#include "sass/issue/issue_model.hpp"
 
 #include <fmt/format.h>
 

@@ -5,8 +5,8 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "sass/issue_model.hpp"
-#include "sass/table_text.hpp"
+#include "sass/instruction/table_text.hpp"
+#include "sass/issue/issue_model.hpp"
 #include "support/folders.hpp"
 
 using namespace ptxloom;

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "sass/hazards.hpp"
-#include "sass/lint.hpp"
+#include "sass/lint/hazards.hpp"
+#include "sass/lint/lint.hpp"
 
 namespace ptxloom::test {
 

@@ -11,8 +11,8 @@
 #include <set>
 
 #include "assembled.hpp"
-#include "sass/hazards.hpp"
-#include "sass/lint.hpp"
+#include "sass/lint/hazards.hpp"
+#include "sass/lint/lint.hpp"
 #include "support/folders.hpp"
 
 using namespace ptxloom;

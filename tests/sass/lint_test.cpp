@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The lint on code written by hand, whose faults are known.
-#include "sass/lint.hpp"
+#include "sass/lint/lint.hpp"
 
 #include <fmt/format.h>
 

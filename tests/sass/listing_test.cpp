@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sass/listing.hpp"
+#include "sass/listing/listing.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "sass/decode.hpp"
+#include "sass/instruction/decode.hpp"
 
 namespace ptxloom::test {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sass/operands.hpp"
+#include "sass/instruction/operands.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 #include <set>

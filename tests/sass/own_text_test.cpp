@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Text without nvdisasm: what the issue model needs of some instructions, whose words and texts are those
 // that nvdisasm 13.2 and 13.5 print.
-#include "sass/own_text.hpp"
+#include "sass/listing/own_text.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 
-#include "sass/operands.hpp"
+#include "sass/instruction/operands.hpp"
 
 namespace ptxloom::sass::own_text_test {
 

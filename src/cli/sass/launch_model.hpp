@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "ptxloom/plan.hpp"
-#include "sass/issue_model.hpp"
+#include "sass/issue/issue_model.hpp"
 
 // The issue model of kernels as they are launched, for `sass --model` and `report`.
 namespace ptxloom::cli {

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "sass/issue_model.hpp"
+#include "sass/issue/issue_model.hpp"
 
 // Options of the issue model, which `sass --model` and `report` share.
 namespace ptxloom::cli {

@@ -8,8 +8,8 @@
 #include "cli/sass/launch_model.hpp"
 #include "cli/sass/model_flags.hpp"
 #include "ptxloom/jit.hpp"
-#include "sass/lint.hpp"
-#include "sass/listing.hpp"
+#include "sass/lint/lint.hpp"
+#include "sass/listing/listing.hpp"
 
 namespace ptxloom::cli {
 namespace {
