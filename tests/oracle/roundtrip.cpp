@@ -20,14 +20,17 @@ std::string read_file(const std::filesystem::path& path) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-// Machine code with its relocations, what the driver is told of it, and data. Left out are debug information,
-// which names lines of the PTX itself; tables of names, where ptxas numbers local variables by their place in
-// it, and prototypes, which point into them; and ptxas's own command line.
-bool compared(const std::string& section) {
-  static constexpr std::array<std::string_view, 5> kLeftOut{"debug", "symtab", "strtab", ".nv.prototype",
-                                                            ".note.nv.tkinfo"};
-  return std::none_of(kLeftOut.begin(), kLeftOut.end(),
-                      [&](std::string_view word) { return section.find(word) != section.npos; });
+// Machine code, what the driver is told of it, data, and lines of the source, with their relocations. Not
+// .nv_debug_*, which quotes the PTX itself, nor tables with places of names, for ptxas makes some names of
+// places in the text.
+bool compared(std::string_view section) {
+  static constexpr std::array<std::string_view, 3> kOf{".nv.capmerc", ".rela", ".rel"};
+  static constexpr std::array<std::string_view, 7> kPrefixes{
+      ".text", ".nv.info", ".nv.constant", ".nv.global", ".nv.shared", ".nv.local", ".debug_"};
+  for (const std::string_view prefix : kOf)
+    if (section.starts_with(prefix)) section.remove_prefix(prefix.size());
+  return std::any_of(kPrefixes.begin(), kPrefixes.end(),
+                     [&](std::string_view prefix) { return section.starts_with(prefix); });
 }
 
 std::string differences(const std::filesystem::path& theirs, const std::filesystem::path& ours) {
