@@ -54,6 +54,9 @@ std::vector<Case> all_cases() {
   for (const char* name : {"async", "groups", "language", "narrow"})
     for (const char* target : {"sm_75", "sm_80", "sm_90a", "sm_100a", "sm_120a"})
       for (const char* options : {"", "-lineinfo", "-G"}) cases.push_back(kernel(name, target, options));
+  for (const char* name : {"atomics", "data", "textures"})
+    for (const char* target : {"sm_75", "sm_80", "sm_90a", "sm_100a", "sm_120a"})
+      cases.push_back(kernel(name, target, ""));
   return cases;
 }
 
