@@ -20,10 +20,15 @@ std::string read_file(const std::filesystem::path& path) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-// Machine code, what the driver is told of it, and data; debug information names lines of the PTX itself.
-bool compared(const std::string& section) {
-  static constexpr std::array<std::string_view, 6> kPrefixes{".text",      ".nv.info",   ".nv.constant",
-                                                             ".nv.global", ".nv.shared", ".nv.local"};
+// Machine code, what the driver is told of it, data, and lines of the source, with their relocations. Not
+// .nv_debug_*, which quotes the PTX itself, nor tables with places of names, for ptxas makes some names of
+// places in the text.
+bool compared(std::string_view section) {
+  static constexpr std::array<std::string_view, 3> kOf{".nv.capmerc", ".rela", ".rel"};
+  static constexpr std::array<std::string_view, 7> kPrefixes{
+      ".text", ".nv.info", ".nv.constant", ".nv.global", ".nv.shared", ".nv.local", ".debug_"};
+  for (const std::string_view prefix : kOf)
+    if (section.starts_with(prefix)) section.remove_prefix(prefix.size());
   return std::any_of(kPrefixes.begin(), kPrefixes.end(),
                      [&](std::string_view prefix) { return section.starts_with(prefix); });
 }

@@ -13,9 +13,11 @@
 #include "support/folders.hpp"
 #include "support/ptxas.hpp"
 
-// nvcc's output for the kernels in tests/oracle/kernels, or PTX files given as arguments, there and back
-// again. Without arguments two kernels for two targets, with --all every kernel for every target, with debug
-// information and without.
+// nvcc's output for CUDA sources, and PTX files, there and back again. Without arguments two kernels of
+// tests/oracle/kernels for two targets; with --all every one for every target, with debug information and
+// without. Sources given are compiled for each target given, with the options given.
+//
+// usage: test_roundtrip [--all | FILE.ptx... | FILE.cu... TARGET... [-OPTION_OF_NVCC...]]
 namespace {
 
 using namespace ptxloom;
@@ -28,26 +30,54 @@ struct Case {
   std::string options = {};
 };
 
-Case compiled(const std::string& kernel, const std::string& target, const std::string& options) {
-  const std::filesystem::path folder = std::filesystem::path(test::source_folder()) / "tests/oracle/kernels";
-  return {.name = kernel + " " + target + (options.empty() ? "" : " " + options),
-          .source = folder / (kernel + ".cu"),
+Case compiled(const std::filesystem::path& source, const std::string& target, const std::string& options) {
+  return {.name = source.stem().string() + " " + target + (options.empty() ? "" : " " + options),
+          .source = source,
           .target = target,
           .options = options};
 }
 
+Case kernel(const std::string& name, const std::string& target, const std::string& options) {
+  const std::filesystem::path folder = std::filesystem::path(test::source_folder()) / "tests/oracle/kernels";
+  return compiled(folder / (name + ".cu"), target, options);
+}
+
 std::vector<Case> quick_cases() {
-  return {compiled("language", "sm_80", "-G"), compiled("language", "sm_120a", ""),
-          compiled("narrow", "sm_80", ""), compiled("narrow", "sm_120a", "-lineinfo")};
+  return {kernel("language", "sm_80", "-G"), kernel("language", "sm_120a", ""), kernel("narrow", "sm_80", ""),
+          kernel("narrow", "sm_120a", "-lineinfo")};
 }
 
 // CUB takes minutes to compile, so it is not compiled for everything.
 std::vector<Case> all_cases() {
-  std::vector<Case> cases{compiled("cub", "sm_90a", "-G"), compiled("cub", "sm_80", ""),
-                          compiled("cub", "sm_120a", "-lineinfo")};
-  for (const char* kernel : {"async", "groups", "language", "narrow"})
+  std::vector<Case> cases{kernel("cub", "sm_90a", "-G"), kernel("cub", "sm_80", ""),
+                          kernel("cub", "sm_120a", "-lineinfo")};
+  for (const char* name : {"async", "groups", "language", "narrow"})
     for (const char* target : {"sm_75", "sm_80", "sm_90a", "sm_100a", "sm_120a"})
-      for (const char* options : {"", "-lineinfo", "-G"}) cases.push_back(compiled(kernel, target, options));
+      for (const char* options : {"", "-lineinfo", "-G"}) cases.push_back(kernel(name, target, options));
+  for (const char* name : {"atomics", "data", "textures"})
+    for (const char* target : {"sm_75", "sm_80", "sm_90a", "sm_100a", "sm_120a"})
+      cases.push_back(kernel(name, target, ""));
+  return cases;
+}
+
+// Empty where sources come without a target, or the reverse.
+std::vector<Case> cases_of(const std::vector<std::string>& arguments) {
+  std::vector<Case> cases;
+  std::vector<std::string> sources, targets;
+  std::string options;
+  for (const std::string& argument : arguments) {
+    if (argument.starts_with("-"))
+      options += (options.empty() ? "" : " ") + argument;
+    else if (argument.starts_with("sm_"))
+      targets.push_back(argument);
+    else if (argument.ends_with(".cu"))
+      sources.push_back(argument);
+    else
+      cases.push_back({.name = argument, .source = argument});
+  }
+  if (sources.empty() != targets.empty()) return {};
+  for (const std::string& target : targets)
+    for (const std::string& source : sources) cases.push_back(compiled(source, target, options));
   return cases;
 }
 
@@ -98,14 +128,16 @@ int run(const Toolchain& tools, const std::vector<Case>& cases) {
 
 int main(int count, char** arguments) {
   constexpr int kSkipped = 77;
-  std::vector<Case> cases;
-  for (int i = 1; i < count; ++i) {
-    const std::string_view argument = arguments[i];
-    if (argument != "--all") cases.push_back({.name = std::string(argument), .source = argument});
+  const std::vector<std::string> given(arguments + 1, arguments + count);
+  const std::vector<Case> cases = given.empty()                                ? quick_cases()
+                                  : given == std::vector<std::string>{"--all"} ? all_cases()
+                                                                               : cases_of(given);
+  if (cases.empty()) {
+    std::puts("usage: test_roundtrip [--all | FILE.ptx... | FILE.cu... TARGET... [-OPTION_OF_NVCC...]]");
+    return 2;
   }
-  if (cases.empty()) cases = count > 1 ? all_cases() : quick_cases();
   const auto nvcc = find_cuda_tool("nvcc"), ptxas = find_cuda_tool("ptxas");
-  if (!ptxas || (!nvcc && !cases[0].target.empty())) {
+  if (!ptxas || (!nvcc && !cases.back().target.empty())) {
     const bool required =
         (!ptxas && test::requires_component("ptxas")) || (!nvcc && test::requires_component("nvcc"));
     std::puts(required ? "PTXLOOM_REQUIRE names nvcc or ptxas, which is not installed"
