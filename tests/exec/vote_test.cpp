@@ -312,21 +312,21 @@ TEST_CASE("lanes meet whether their instruction has a second result or not") {
     const bool in_range = sources[i] <= i % 32;
     REQUIRE(shuffled[i] == values[in_range ? i - sources[i] : i] + (in_range && values[i] % 3 < 2 ? 1 : 0));
   }
-  for (const bool equal : {false, true}) {
-    const std::vector<U32> matched_values(32, static_cast<U32>(random.bits()));
-    std::vector<U32> others = matched_values;
-    if (!equal) others[random.below(32)] ^= 1u << random.below(32);
-    const auto matched = each_thread<U32>(
-        ".reg .b32 %z; .reg .pred %p, %q; setp.eq.u32 %q, 0, 1; mov.u32 %d, %laneid; setp.lt.u32 %p, %d, 7; "
-        "@%p bra one; setp.gt.u32 %p, %d, 20; @%p bra two; match.all.sync.b32 %d, %b, -1; bra done; one: "
-        "match.all.sync.b32 %d|%q, %b, -1; bra done; two: mov.b32 %d, 5; match.all.sync.b32 _|%q, %b, -1; "
-        "done: selp.b32 %z, 100, 0, %q; xor.b32 %d, %d, %z;",
-        matched_values, others);
-    for (std::size_t i = 0; i < 32; ++i) {
-      CAPTURE(i, equal);
-      const U32 mask = equal ? ~U32{0} : 0, also = equal ? 100 : 0;
-      REQUIRE(matched[i] == (i < 7 ? mask ^ also : i > 20 ? 5 ^ also : mask));
-    }
+  const U32 value = static_cast<U32>(random.bits()), odd_one = random.below(64);
+  std::vector<U32> alike(64, value);
+  alike[odd_one] ^= 1u << random.below(32);
+  const auto matched = each_thread<U32>(
+      ".reg .b32 %z; .reg .pred %p, %q; setp.eq.u32 %q, 0, 1; mov.u32 %d, %laneid; setp.lt.u32 %p, %d, 7; "
+      "@%p bra one; setp.gt.u32 %p, %d, 20; @%p bra two; match.all.sync.b32 %d, %a, -1; bra done; one: "
+      "match.all.sync.b32 %d|%q, %a, -1; bra done; two: mov.b32 %d, 5; match.all.sync.b32 _|%q, %a, -1; "
+      "done: selp.b32 %z, 100, 0, %q; xor.b32 %d, %d, %z;",
+      alike);
+  for (std::size_t i = 0; i < 64; ++i) {
+    CAPTURE(i, odd_one);
+    const bool equal = i / 32 != odd_one / 32, has_mask = i % 32 <= 20,
+               has_predicate = i % 32 < 7 || !has_mask;
+    const U32 mask = has_mask ? (equal ? ~U32{0} : 0) : 5;
+    REQUIRE(matched[i] == (mask ^ (equal && has_predicate ? 100 : 0)));
   }
 }
 
