@@ -57,6 +57,8 @@ class Findings {
   /// Counts one more of this pair. True if `add` is wanted: it is the first, or comes from an earlier thread
   /// block (`order`) than the one that is kept, so that the result does not depend on the host's threads.
   bool count(const Key& key, std::uint64_t order);
+  /// Counts so many more of a pair that has been counted.
+  void count_again(const Key& key, std::uint64_t times);
   /// Sets the text of a counted pair.
   void add(const Key& key, Finding finding);
   /// Those of another list, of the same launches or of others.

@@ -293,6 +293,65 @@ TEST_CASE("a shuffle takes values from lanes that are at another one, each with 
   }
 }
 
+TEST_CASE("lanes meet whether their instruction has a second result or not") {
+  Random random;
+  INFO("seed " << random.seed);
+  std::vector<U32> values(64), sources(64);
+  for (U32& value : values) value = static_cast<U32>(random.bits());
+  for (U32& source : sources) source = random.below(32);
+  // One of three branches for each lane: without a second result, with it, and with it alone. Who has it adds
+  // whether the source was in range.
+  const auto shuffled = each_thread<U32>(
+      ".reg .b32 %x, %y, %z; .reg .pred %p, %q; rem.u32 %x, %a, 3; mov.b32 %y, %a; setp.eq.u32 %q, 0, 1; "
+      "setp.eq.u32 %p, %x, 0; @%p bra one; setp.eq.u32 %p, %x, 1; @%p bra two; shfl.sync.up.b32 %d, %a, %b, "
+      "0, -1; bra done; one: shfl.sync.up.b32 %y|%q, %y, %b, 0, -1; mov.b32 %d, %y; bra done; two: "
+      "shfl.sync.up.b32 %d|%q, %y, %b, 0, -1; done: selp.b32 %z, 1, 0, %q; add.u32 %d, %d, %z;",
+      values, sources);
+  for (std::size_t i = 0; i < 64; ++i) {
+    CAPTURE(i, values[i], sources[i]);
+    const bool in_range = sources[i] <= i % 32;
+    REQUIRE(shuffled[i] == values[in_range ? i - sources[i] : i] + (in_range && values[i] % 3 < 2 ? 1 : 0));
+  }
+  const U32 value = static_cast<U32>(random.bits()), odd_one = random.below(64);
+  std::vector<U32> alike(64, value);
+  alike[odd_one] ^= 1u << random.below(32);
+  const auto matched = each_thread<U32>(
+      ".reg .b32 %z; .reg .pred %p, %q; setp.eq.u32 %q, 0, 1; mov.u32 %d, %laneid; setp.lt.u32 %p, %d, 7; "
+      "@%p bra one; setp.gt.u32 %p, %d, 20; @%p bra two; match.all.sync.b32 %d, %a, -1; bra done; one: "
+      "match.all.sync.b32 %d|%q, %a, -1; bra done; two: mov.b32 %d, 5; match.all.sync.b32 _|%q, %a, -1; "
+      "done: selp.b32 %z, 100, 0, %q; xor.b32 %d, %d, %z;",
+      alike);
+  for (std::size_t i = 0; i < 64; ++i) {
+    CAPTURE(i, odd_one);
+    const bool equal = i / 32 != odd_one / 32, has_mask = i % 32 <= 20,
+               has_predicate = i % 32 < 7 || !has_mask;
+    const U32 mask = has_mask ? (equal ? ~U32{0} : 0) : 5;
+    REQUIRE(matched[i] == (mask ^ (equal && has_predicate ? 100 : 0)));
+  }
+}
+
+TEST_CASE("a trace shows what each lane's own instruction did, where lanes meet at several") {
+  const Program program = program_of(
+      "",
+      ".reg .u32 %t, %x, %y; .reg .pred %p, %q; mov.u32 %t, %tid.x; mov.u32 %x, 70; mov.u32 %y, 70;\n"
+      "setp.lt.u32 %p, %t, 4; @%p bra low; shfl.sync.idx.b32 %x, %t, 9, 31, -1; bra done;\n"
+      "low: shfl.sync.idx.b32 %y|%q, %t, 8, 31, -1; done:\n");
+  Memory memory;
+  std::vector<std::string> steps;
+  program.run(memory, {.grid = {1, 1, 1}, .block = {32, 1, 1}, .trace = [&](const Step& step) {
+                         if (!step.instruction.variant.opcode().starts_with("shfl")) return;
+                         std::string text = std::to_string(step.lanes);
+                         for (const Change& change : step.changes)
+                           text += " " + change.name + " " + std::to_string(change.lanes) + " " +
+                                   std::to_string(change.values[step.lanes == 15 ? 0 : 31]);
+                         steps.push_back(std::move(text));
+                       }});
+  REQUIRE(steps.size() == 3);
+  CHECK(steps[0] == "4294967280");  // lanes 4 to 31 wait
+  CHECK(steps[1].starts_with("15 %y 15 8"));
+  CHECK(steps[2] == "4294967280 %x 4294967280 9");
+}
+
 TEST_CASE("shfl and vote of old PTX take the active threads") {
   const std::string text =
       ".version 6.3\n.target sm_75\n.address_size 64\n.visible .entry k(.param .u64 out, .param .u64 in)\n{\n"

@@ -3,12 +3,15 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
+#include "exec/judge/global_races.hpp"
 #include "exec/machine/cluster.hpp"
 
 namespace ptxloom::exec {
 
 void GridWaits::start() {
+  add_counts();
   reads_ = cluster_->grid().early_reads();
   waits_.clear();
 }
@@ -31,21 +34,36 @@ bool GridWaits::is_after(const Actor& actor) const {
   });
 }
 
-void GridWaits::reads(const Actor& actor) {
-  if (reads_ == nullptr || reads_->late) return;
+void GridWaits::reads(const Actor& actor, const std::byte* memory, std::uint32_t bytes) {
+  if (reads_ == nullptr || reads_->late || global_->wrote_all(memory, bytes)) return;
   if (is_after(actor)) {
     reads_->late = true;
     return;
   }
+  const auto [repeated, is_first] = repeated_.try_emplace(actor.op);
+  if (is_first) {
+    repeated->second.key = report(actor);
+  } else {
+    ++repeated->second.times;
+  }
+}
+
+void GridWaits::add_counts() {
+  for (const auto& [op, repeated] : std::exchange(repeated_, {}))
+    reads_->found.count_again(repeated.key, repeated.times);
+}
+
+Findings::Key GridWaits::report(const Actor& actor) {
   const Code& code = cluster_->grid().code();
   const Misuse misuse{.code = "grid-dependency",
                       .other_warp = actor.warp,
                       .other_op = &code.operations[*code.grid_wait],
                       .other_lane = actor.lane};
-  report_to(reads_->found, actor, misuse, "read what earlier grids write after griddepcontrol.wait", [] {
-    return "it reads global memory before griddepcontrol.wait, and nothing reads any after it: what an "
-           "earlier grid writes may not be there yet";
-  });
+  return report_to(
+      reads_->found, actor, misuse, "read what earlier grids write after griddepcontrol.wait", [] {
+        return "it reads global memory before griddepcontrol.wait, and nothing reads any after it: what an "
+               "earlier grid writes may not be there yet";
+      });
 }
 
 }  // namespace ptxloom::exec

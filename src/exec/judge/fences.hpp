@@ -17,10 +17,10 @@ class ScFences {
  public:
   bool empty() const { return parts_.empty(); }
   /// One of this scope, of the own thread.
-  void add(Scope scope, const Past& known) { part(Scope::cta, scope).join(known); }
+  void add(Scope scope, const std::shared_ptr<Past>& known) { join(Scope::cta, scope, known); }
   /// Those of another cluster.
   void add_from_beyond(const Past& past) {
-    if (!past.empty()) part(Scope::gpu, Scope::gpu).join(past);
+    if (!past.empty()) join(Scope::gpu, Scope::gpu, std::make_shared<Past>(past));
   }
   void join(const ScFences& other);
   /// For threads of another thread block of the cluster.
@@ -31,16 +31,16 @@ class ScFences {
   template <class F>
   void for_each_known(Scope scope, F f) const {
     for (const Part& part : parts_)
-      if (part.distance <= scope) f(part.past);
+      if (part.distance <= scope) f(*part.past);
   }
 
  private:
   struct Part {
-    Scope distance;  // the smallest that includes the threads of the fences
-    Scope scope;     // of the fences; not smaller
-    Past past;
+    Scope distance;              // the smallest that includes the threads of the fences
+    Scope scope;                 // of the fences; not smaller
+    std::shared_ptr<Past> past;  // changed only if nobody shares it: many threads know the same
   };
-  Past& part(Scope distance, Scope scope);
+  void join(Scope distance, Scope scope, const std::shared_ptr<Past>& past);
 
   std::vector<Part> parts_;
 };

@@ -74,6 +74,12 @@ bool GlobalRaces::relies_on_volatile(const GlobalTouch& now, const GlobalTouch& 
          flows[write.operation].volatile_data && !is_before(write, now);
 }
 
+bool GlobalRaces::wrote_all(const std::byte* memory, std::uint32_t bytes) const {
+  bool all = true;
+  log_->for_groups(memory, bytes, [&](const Group& group, std::uint32_t) { all &= group.write().time != 0; });
+  return all;
+}
+
 void GlobalRaces::check_read(const Here& here, const Group& group) {
   const GlobalTouch& write = group.write();
   if (group.conflict().copied_to) return under_way(here, write, "writes");

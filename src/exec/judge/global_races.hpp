@@ -37,6 +37,8 @@ class GlobalRaces {
       if (group.write().time != 0) f(group.write());
     });
   }
+  /// Whether the launch has written all of it, as far as this cluster knows.
+  bool wrote_all(const std::byte* memory, std::uint32_t bytes) const;
   /// What reports call it: "buffer 2 + 0x40".
   std::string place(const std::byte* memory) const;
 

@@ -26,6 +26,9 @@ struct Horizon {
     if (time <= all) return true;
     return time <= some && (lane == kSeveralLanes || (lanes >> lane & 1) != 0);
   }
+  bool covers(const Horizon& other) const {
+    return other.all <= all && (other.some <= all || (other.some <= some && (other.lanes & ~lanes) == 0));
+  }
   void join(const Horizon& other) {
     if (other.all <= all && other.some == 0) return;
     all = std::max(all, other.all);

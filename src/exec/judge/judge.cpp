@@ -18,7 +18,7 @@ Judge::Judge(Cluster& cluster)
       undefined_(cluster),
       operands_(cluster, races_.order()),
       tensor_maps_(cluster, races_.order(), global_),
-      grid_waits_(cluster, races_.order()) {
+      grid_waits_(cluster, races_.order(), global_) {
   if (cluster.grid().launch().arithmetic) arithmetic_ = std::make_unique<Arithmetic>(cluster);
   if (cluster.grid().launch().reversals != nullptr || cluster.work().delays().any())
     pairs_ = std::make_unique<ReversiblePairs>(cluster, races_.order());
@@ -181,7 +181,7 @@ void Judge::access(const Actor& actor, const std::byte* memory, const Reach& rea
   if (reach.access == Access::read && reach.manner == Manner::apart) return;
   if (reach.access == Access::write) undefined_.write_global(actor, memory, reach);
   if (reach.access == Access::read) undefined_.read_global(actor, memory, reach.bytes);
-  if (reach.access == Access::read || reach.updates) grid_waits_.reads(actor);
+  if (reach.access == Access::read || reach.updates) grid_waits_.reads(actor, memory, reach.bytes);
   if (global_.on() && reach.manner != Manner::apart) global_.access(actor, memory, reach);
   order_by(actor, memory, reach, true);
 }
@@ -229,7 +229,7 @@ void Judge::barrier_ends(const Actor& actor, const SharedPlace& place) {
 
 void Judge::read_begins(const Actor& actor, const std::byte* from, std::uint32_t bytes) {
   if (const auto place = find(from)) return races_.read_begins(actor, *place, bytes);
-  grid_waits_.reads(actor);
+  grid_waits_.reads(actor, from, bytes);
   if (global_.on()) global_.copy_reads(actor, from, bytes, true);
 }
 

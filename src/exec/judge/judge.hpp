@@ -171,7 +171,7 @@ class Judge {
   }
   /// cp.async reads global memory. Returns when.
   Time small_copy_reads(const Actor& actor, const std::byte* from, std::uint32_t bytes) {
-    grid_waits_.reads(actor);
+    grid_waits_.reads(actor, from, bytes);
     return global_.on() ? global_.copy_reads(actor, from, bytes, false) : 0;
   }
   void small_copy_lands(const Actor& actor, Time issued) {

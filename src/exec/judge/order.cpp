@@ -70,11 +70,15 @@ void Order::gather_sc(Place& place, std::size_t block) {
   place.sc_gathered[block].join(std::exchange(place.gathered.sc, {}));
 }
 
-Order::News Order::opened_for(const Place& place, std::size_t block) const {
-  News news = place.opened;
-  for (std::size_t i = 0; i < place.sc_opened.size(); ++i)
-    news.sc.join(i == block ? place.sc_opened[i] : place.sc_opened[i].beyond_block());
-  return news;
+std::vector<ScOrder> Order::for_blocks(const std::vector<ScOrder>& gathered) {
+  std::vector<ScOrder> learned = gathered;
+  for (std::size_t from = 0; from < gathered.size(); ++from) {
+    const ScOrder beyond = gathered[from].beyond_block();
+    if (beyond.empty()) continue;
+    for (std::size_t to = 0; to < learned.size(); ++to)
+      if (to != from) learned[to].join(beyond);
+  }
+  return learned;
 }
 
 void Order::arrive(const Who& who, const void* place) {
@@ -93,8 +97,8 @@ void Order::arrive_relaxed(const Who& who, const void* place, Scope scope) {
 
 void Order::open(const void* place) {
   Place& opened = places_[place];
-  opened.opened.join(opened.gathered);
-  opened.sc_opened = opened.sc_gathered;
+  opened.opened.join(opened.gathered.past);
+  opened.sc_opened = for_blocks(opened.sc_gathered);
   opened.version = ++last_version_;
 }
 
@@ -117,19 +121,19 @@ void Order::pass(const Who& who, const void* place, Passing passing) {
   const auto found = places_.find(place);
   if (found == places_.end()) return;
   const Place& at = found->second;
-  const News with_sc = at.sc_opened.empty() ? News{} : opened_for(at, who.party / warps_);
-  const News& opened = at.sc_opened.empty() ? at.opened : with_sc;
+  const ScOrder none;
+  const ScOrder& sc = at.sc_opened.empty() ? none : at.sc_opened[who.party / warps_];
   LaneKey key{.place = place, .version = at.version};
-  if (!passing.for_cta || blocks_ == 1) return find(who, opened, {}, key, passing.relaxed, Scope::cta);
+  if (!passing.for_cta || blocks_ == 1) return find(who, at.opened, sc, {}, key, passing.relaxed, Scope::cta);
   key.part = 1;
-  find(who, within_block(who.party, opened), {}, key, passing.relaxed, Scope::cta);
+  find(who, within_block(who.party, at.opened), sc, {}, key, passing.relaxed, Scope::cta);
 }
 
-Order::News Order::within_block(Party party, const News& news) const {
-  News within = news;
-  for (std::size_t i = 0; i < within.past.parties.size(); ++i) {
+Past Order::within_block(Party party, const Past& past) const {
+  Past within = past;
+  for (std::size_t i = 0; i < within.parties.size(); ++i) {
     if (i == copies_ || i / warps_ == party / warps_) continue;
-    Knowledge& other = within.past.parties[i];
+    Knowledge& other = within.parties[i];
     other.over.join(other.seen);
     other = {.seen = {}, .over = other.over, .fenced = {}};
   }
@@ -140,7 +144,7 @@ bool Order::knows_opening(const Who& who, const void* place) const {
   const auto found = places_.find(place);
   if (found == places_.end()) return true;
   const auto lane = static_cast<std::uint8_t>(std::countr_zero(who.lanes));
-  const std::vector<Knowledge>& opened = found->second.opened.past.parties;
+  const std::vector<Knowledge>& opened = found->second.opened.parties;
   for (std::size_t i = 0; i < opened.size(); ++i) {
     const Horizon& horizon = opened[i].seen;
     const Time time = std::max(horizon.all, horizon.some);
@@ -208,16 +212,19 @@ void Order::publish_beyond(Party by, const void* word, const News& published, co
   grid_->publish(word, cluster_, by, more);
 }
 
-void Order::find(const Who& who, const News& news, const ScFences& before, const LaneKey& key, bool relaxed,
-                 Scope scope) {
-  if (any_sc_) {
-    ScOrder sc{.happened = relaxed ? ScFences() : news.sc.happened, .observed = news.sc.observed};
-    sc.observed.join(before);
+void Order::find(const Who& who, const Past& past, const ScOrder& sc, const ScFences& before,
+                 const LaneKey& key, bool relaxed, Scope scope) {
+  if (!relaxed && before.empty()) {
     add_sc(who, sc, key);
+  } else {
+    ScOrder learned{.happened = relaxed ? ScFences() : sc.happened, .observed = sc.observed};
+    learned.observed.join(before);
+    add_sc(who, learned, key);
   }
-  if (!relaxed) return learn(who, news.past, key);
-  found_[who.party].add(who.lanes, key,
-                        [&](Found& found) { found[static_cast<std::size_t>(scope)].join(news); });
+  if (!relaxed) return learn(who, past, key);
+  found_[who.party].add(who.lanes, key, [&](Found& found) {
+    found[static_cast<std::size_t>(scope)].join({.past = past, .sc = sc});
+  });
 }
 
 void Order::acquire(const Who& who, const void* word, bool relaxed, Scope scope) {
@@ -225,7 +232,7 @@ void Order::acquire(const Who& who, const void* word, bool relaxed, Scope scope)
     return LaneKey{.place = word, .version = version, .part = part};
   };
   const auto take = [&](const Published& published, const LaneKey& at, Scope distance) {
-    find(who, published.news, published.sc, at, relaxed, distance);
+    find(who, published.news.past, published.news.sc, published.sc, at, relaxed, distance);
   };
   if (const auto at = words_.find(word); at != words_.end()) {
     const Word& known = at->second;
@@ -247,7 +254,7 @@ void Order::take_beyond(const Who& who, const GridOrder::Word& word, const LaneK
   ScFences before;
   before.add_from_beyond(past_of(word.sc));
   any_sc_ |= !before.empty() || !news.sc.empty();
-  find(who, news, before, key, relaxed, Scope::gpu);
+  find(who, news.past, news.sc, before, key, relaxed, Scope::gpu);
 }
 
 void Order::sync_lanes(const Who& who) {

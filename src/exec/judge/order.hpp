@@ -117,6 +117,11 @@ class Order {
     return known_[party].parties[other].seen.covers(time, other_lane) ||
            knows_more(party, lane, other, other_lane, time);
   }
+  /// Whether all lanes know of what all lanes of `other` did until then, if that is easy to see.
+  bool knows_whole(Party party, Party other, Time time) const {
+    if (party == other && party < lanes_synced_.size() && time <= lanes_synced_[party]) return true;
+    return time <= known_[party].parties[other].seen.all;
+  }
   /// Whether a read, or the write of a copy, is known to be over: another write may follow.
   bool knows_over(Party party, std::uint8_t lane, Party other, std::uint8_t other_lane, Time time) const;
   bool fenced(FencedSpace space, Party party, std::uint8_t lane, Party other, std::uint8_t other_lane,
@@ -145,9 +150,11 @@ class Order {
   /// What relaxed accesses found, by the smallest scope of a fence that makes it known.
   using Found = std::array<News, kScopes>;
   struct Place {
-    News gathered, opened;                             // without fence.sc
-    std::vector<ScOrder> sc_gathered, sc_opened = {};  // by thread block of who published
-    std::uint64_t version = 0;                         // of what is opened
+    News gathered;                     // fence.sc only until gather_sc
+    std::vector<ScOrder> sc_gathered;  // by thread block of who published
+    Past opened = {};
+    std::vector<ScOrder> sc_opened = {};  // by thread block of who passes
+    std::uint64_t version = 0;            // of what is opened
   };
   struct Published {
     News news;
@@ -173,15 +180,15 @@ class Order {
   template <class F>
   void change_known(const Who& who, F f);
   /// Without what threads of other thread blocks of the cluster did, but all of it is over.
-  News within_block(Party party, const News& news) const;
+  Past within_block(Party party, const Past& past) const;
   void publish(const Who& who, News& at);
   void publish_released(const Who& who, News& at, Scope scope);
   void publish_over(const Who& who, Past& at);
   /// What was just gathered at a place comes from this thread block.
   void gather_sc(Place& place, std::size_t block);
   void gather_exited(Place& place, std::size_t block);
-  /// What opened, for threads of this thread block.
-  News opened_for(const Place& place, std::size_t block) const;
+  /// Of what was gathered by thread block of who published: what threads of each thread block learn.
+  static std::vector<ScOrder> for_blocks(const std::vector<ScOrder>& gathered);
   /// To threads of other clusters.
   void publish_beyond(Party by, const void* word, const News& published, const ScFences& sc);
   GridOrder::Shared beyond(const Past& published) const;
@@ -192,7 +199,7 @@ class Order {
   /// A fence.sc makes known what those before it cover.
   void learn_sc(const Who& who, Scope scope);
   /// Lanes that know the same execute a fence.sc.
-  void cover_sc(Party party, Mask lanes, Scope scope, Past past, Time now);
+  void cover_sc(Party party, Mask lanes, Scope scope, Past known, Time now);
   ScOrder sc_of(const Who& who) const;
   void add_sc(const Who& who, const ScOrder& sc, const LaneKey& key);
   /// Calls f(past, lanes) with what they know, and when it is now, for lanes that know the same.
@@ -201,8 +208,8 @@ class Order {
   void take_beyond(const Who& who, const GridOrder::Word& word, const LaneKey& key, bool relaxed);
   /// After an access that finds this: `scope` includes both threads, no smaller one does. `before`: the
   /// write.
-  void find(const Who& who, const News& news, const ScFences& before, const LaneKey& key, bool relaxed,
-            Scope scope);
+  void find(const Who& who, const Past& past, const ScOrder& sc, const ScFences& before, const LaneKey& key,
+            bool relaxed, Scope scope);
   /// Calls f(past) for what they have in common, and for what each group of them has beyond it, if only some
   /// lanes of the warp do something that counts for themselves.
   template <class F>

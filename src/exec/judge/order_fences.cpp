@@ -10,12 +10,6 @@
 namespace ptxloom::exec {
 namespace {
 
-bool has(const Knowledge& known, const Knowledge& more) {
-  Knowledge joined = known;
-  joined.join(more);
-  return joined.seen == known.seen && joined.over == known.over && joined.fenced == known.fenced;
-}
-
 // What some lanes know: what their whole warp does, and more, if they do.
 struct KnownBy {
   Who who;
@@ -24,6 +18,7 @@ struct KnownBy {
   Time synced;  // what all lanes of the warp did until then, they know
 
   bool has_party(std::size_t party, Knowledge more) const {
+    if (of_warp->parties[party].covers(more)) return true;
     Knowledge known = of_warp->parties[party];
     if (of_lanes != nullptr) known.join(of_lanes->parties[party]);
     if (party == who.party) {
@@ -31,7 +26,7 @@ struct KnownBy {
       const bool is_own = std::has_single_bit(who.lanes) && (more.seen.lanes & ~who.lanes) == 0;
       if (is_own) more.seen = {.all = more.seen.all};
     }
-    return has(known, more);
+    return known.covers(more);
   }
   bool has_others(GridOrder::Known Past::* part, const Past& past) const {
     return past.*part == nullptr || past.*part == of_warp->*part ||
@@ -147,8 +142,9 @@ void Order::for_alike(const Who& who, F f) {
   if (rest != 0) with(rest, nullptr);
 }
 
-void Order::cover_sc(Party party, Mask lanes, Scope scope, Past past, Time now) {
-  past.parties[party].seen.join({.some = now, .lanes = lanes});
+void Order::cover_sc(Party party, Mask lanes, Scope scope, Past known, Time now) {
+  known.parties[party].seen.join({.some = now, .lanes = lanes});
+  const auto past = std::make_shared<Past>(std::move(known));
   if (scope != Scope::gpu)
     return sc_[party].add(lanes, {}, [&](ScOrder& order) { order.happened.add(scope, past); });
   ScOrder order;  // what they had, this fence.sc has made known

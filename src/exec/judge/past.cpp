@@ -1,7 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/judge/past.hpp"
 
+#include <algorithm>
+
 namespace ptxloom::exec {
+
+bool Knowledge::covers(const Knowledge& other) const {
+  return seen.covers(other.seen) && over.covers(other.over) &&
+         std::ranges::equal(fenced, other.fenced,
+                            [](const Horizon& mine, const Horizon& theirs) { return mine.covers(theirs); });
+}
 
 void Knowledge::join(const Knowledge& other) {
   seen.join(other.seen);
@@ -13,6 +21,17 @@ void Knowledge::fence_proxy(const ProxyFence& fence, const Horizon& until, bool 
   if (fence.shared || (fence.own_shared && own)) fenced[kSharedSpace].join(until);
   if (fence.shared || (fence.own_shared && !own)) fenced[kRemoteSpace].join(until);
   if (fence.global) fenced[kGlobalSpace].join(until);
+}
+
+bool Past::covers(const Past& other) const {
+  const auto has = [](const GridOrder::Known& mine, const GridOrder::Known& theirs) {
+    return theirs == nullptr || theirs == mine;
+  };
+  if (!has(others, other.others) || !has(others_fenced, other.others_fenced)) return false;
+  return parties.size() == other.parties.size() &&
+         std::ranges::equal(parties, other.parties, [](const Knowledge& mine, const Knowledge& theirs) {
+           return mine.covers(theirs);
+         });
 }
 
 void Past::join(const Past& other) {

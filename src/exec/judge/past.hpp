@@ -31,6 +31,7 @@ struct Knowledge {
   Horizon over;                   ///< reads and copies up to then are over, other writes perhaps not
   std::array<Horizon, 3> fenced;  ///< by FencedSpace: visible to asynchronous copies too
 
+  bool covers(const Knowledge& other) const;
   void join(const Knowledge& other);
   /// A fence comes after this much of what it did. `own`: in the thread block of who fences.
   void fence_proxy(const ProxyFence& fence, const Horizon& until, bool own);
@@ -42,6 +43,8 @@ struct Past {
   GridOrder::Known others_fenced;  ///< that is visible to asynchronous copies too
 
   bool empty() const { return parties.empty() && others == nullptr; }
+  /// Whether it has all that the other one has. False if that is not easy to see.
+  bool covers(const Past& other) const;
   void join(const Past& other);
   /// All of it is over.
   void join_over(const Past& other);

@@ -59,6 +59,20 @@ bool Races::is_before(const Touch& before, const Touch& now) const {
   return order_.knows(now.party, now.lane, before.party, before.lane, before.time);
 }
 
+// Lanes that wrote the same value at once each come after that, and other lanes of their warp do not.
+bool Races::after_write(const Touch& now, const SharedCell& cell) const {
+  const Touch& write = cell.write;
+  if (write.lane != kSeveralLanes) return ordered(now, write);
+  const bool has_written = write.party == now.party && (cell.writers >> now.lane & 1) != 0;
+  if (has_written || order_.knows_whole(now.party, write.party, write.time)) return true;
+  Touch each = write;
+  for (Mask rest = cell.writers; rest != 0; rest &= rest - 1) {
+    each.lane = static_cast<std::uint8_t>(std::countr_zero(rest));
+    if (!ordered(now, each)) return false;
+  }
+  return true;
+}
+
 bool Races::decides(const Touch& touch) const { return cluster_->grid().flows()[touch.operation].tests; }
 
 bool Races::has_observed(const Touch& now, const SharedCell& cell) const {
@@ -72,7 +86,7 @@ bool Races::over_before(const Touch& now, const Touch& before) const {
 
 void Races::check_read(const Here& here, const SharedCell& cell) {
   if (cell.copied_to) return under_way(here, &cell.write, "writes");
-  if (!ordered(here.touch, cell.write) && !has_observed(here.touch, cell) && !is_shown(here.touch, cell))
+  if (!after_write(here.touch, cell) && !has_observed(here.touch, cell) && !is_shown(here.touch, cell))
     return race(here, cell.write, "writes");
   if (!cell.write.kind.strong) return;
   if (relies_on_volatile(here.touch, cell.write)) return race(here, cell.write, "writes");
@@ -98,7 +112,7 @@ void Races::check_write(const Here& here, const SharedCell& cell) {
   if (cell.copied_from != 0) return under_way(here, &cell.read, "reads");
   const Touch &now = here.touch, &before = cell.write;
   const bool of_copy = before.party == order_.copies();
-  if (!together(now, before) && !(of_copy ? over_before(now, before) : ordered(now, before)) &&
+  if (!together(now, before) && !(of_copy ? over_before(now, before) : after_write(now, cell)) &&
       !has_observed(now, cell))
     return race(here, before, "writes");
   if (before.kind.strong) check_before_strong(here, cell);
@@ -114,6 +128,18 @@ void Races::check_readers(const Here& here, const SharedCell& cell) {
   Touch other = cell.read;
   other.lane = cell.second_lane;
   if (!over_before(now, other)) return race(here, other, "reads");
+  other.time = cell.first_read;
+  const bool knows_lanes = order_.knows_whole(now.party, other.party, other.time);
+  for (Mask rest = knows_lanes ? 0 : cell.reading; rest != 0; rest &= rest - 1) {
+    other.lane = static_cast<std::uint8_t>(std::countr_zero(rest));
+    if (!over_before(now, other)) return race(here, other, "reads");
+  }
+  check_other_readers(here, cell);
+}
+
+void Races::check_other_readers(const Here& here, const SharedCell& cell) {
+  const Touch& now = here.touch;
+  Touch other = cell.read;
   other.time = cell.first_read;
   other.lane = kSeveralLanes;
   std::uint64_t judged = reader_bit(now.party) | reader_bit(cell.read.party);
@@ -187,10 +213,12 @@ void Races::note_read(const Touch& now, SharedCell& cell) const {
                         !order_.knows(now.party, now.lane, last.party, last.lane, last.time);
     cell.second_lane = beside ? last.lane : now.lane;
     cell.first_read = beside ? cell.first_read : now.time;
+    cell.reading = (beside ? cell.reading : 0) | lane_bit(now.lane);
     cell.readers = reader_bit(now.party);
     cell.other_read = {};
   } else {
     if (last.party != now.party) cell.other_read = last;
+    cell.reading = (last.party == now.party ? cell.reading : 0) | lane_bit(now.lane);
     cell.second_lane = now.lane;
     cell.readers |= reader_bit(now.party);
   }
@@ -238,7 +266,9 @@ bool Races::write(const Actor& actor, const SharedPlace& place, std::uint32_t by
       if (cell.other_read.kind.strong) cell.other_read = {};
       return;
     }
-    const bool several = together(now, cell.write) && now.lane != cell.write.lane;
+    const bool beside = together(now, cell.write);
+    const bool several = beside && now.lane != cell.write.lane;
+    cell.writers = (beside ? cell.writers : 0) | lane_bit(now.lane);
     cell.weak = cell.other_write = {};
     cell.write = now;
     if (several) cell.write.lane = kSeveralLanes;

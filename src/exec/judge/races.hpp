@@ -76,6 +76,7 @@ class Races {
   Touch in_flight(Touch touch) const;
   bool relies_on_volatile(const Touch& now, const Touch& write) const;
   bool ordered(const Touch& now, const Touch& before) const;
+  bool after_write(const Touch& now, const SharedCell& cell) const;
   bool has_observed(const Touch& now, const SharedCell& cell) const;
   /// The same, of a read or the write of a copy that a write follows.
   bool over_before(const Touch& now, const Touch& before) const;
@@ -87,6 +88,7 @@ class Races {
   void check_started(const Here& here, const Block& block);
   void check_refill(const Here& here, const SharedCell& cell);
   void check_readers(const Here& here, const SharedCell& cell);
+  void check_other_readers(const Here& here, const SharedCell& cell);
   void note_read(const Touch& now, SharedCell& cell) const;
   void note_strong_write(const Touch& now, SharedCell& cell, bool updates = false) const;
   void reduction_ends(const SharedPlace& place, std::uint32_t bytes, const Touch& reducing, Party by);

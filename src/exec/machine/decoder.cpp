@@ -58,7 +58,7 @@ void Decoder::decode_kernel() {
   }
   code_.entry = static_cast<std::uint32_t>(code_.operations.size());
   decode_function(0);
-  for (const auto& [of, operations] : collectives_)
+  for (const auto& [opcode, operations] : collectives_)
     if (operations.size() > 1) bring_together(operations);
   code_.stack_begin = code_.local_bytes = (code_.local_bytes + 15) / 16 * 16;
   if (stack_used_) code_.local_bytes += kStackBytes;
@@ -328,16 +328,14 @@ void Decoder::emit_collective(Semantic run, std::shared_ptr<const void> plan) {
   const auto begin = code_.operations.begin();
   const auto operation = std::find_if(begin + static_cast<std::ptrdiff_t>(first), code_.operations.end(),
                                       [&](const Operation& each) { return each.run == run; });
-  auto alike = std::ranges::find_if(collectives_,
-                                    [&](const auto& each) { return each.first.data() == variant().data(); });
-  if (alike == collectives_.end())
-    alike = collectives_.insert(alike, {variant(), std::vector<std::size_t>()});
-  alike->second.push_back(static_cast<std::size_t>(operation - begin));
+  collectives_[variant().opcode()].push_back(static_cast<std::size_t>(operation - begin));
 }
 
-// One more operation, with registers of its own, that no thread comes to.
+// One more operation, with registers of its own, that no thread comes to. It has all results that any of them
+// has.
 void Decoder::bring_together(const std::vector<std::size_t>& alike) {
-  Operation together = code_.operations[alike.front()];
+  Operation together = code_.operations[*std::ranges::max_element(
+      alike, {}, [&](std::size_t each) { return code_.operations[each].slots.size(); })];
   together.guarded = false;
   for (Slot& slot : together.slots) slot = add_register(slot.bytes);
   for (const std::size_t each : alike)

@@ -105,7 +105,7 @@ class Decoder {
   std::map<std::uint64_t, Slot> shared_addresses_;
   std::map<std::string_view, const Semantics*> semantics_ = semantics_by_form();
   ByVariant<std::shared_ptr<const void>> plans_;
-  std::vector<std::pair<Variant, std::vector<std::size_t>>> collectives_;  // operations, by variant
+  std::map<std::string_view, std::vector<std::size_t>> collectives_;  // operations, by opcode and qualifiers
   Slot sink_;
   bool stack_used_ = false;
 

@@ -115,14 +115,15 @@ std::vector<Site> sites_between(const Code& code, const Warp& warp, const Misuse
   return sites;
 }
 
-void collect(Findings& findings, const Doer& doer, const Misuse& misuse, std::string_view hint, bool fatal,
-             const std::function<std::string()>& what) {
+// Returns what the finding is counted as.
+Findings::Key collect(Findings& findings, const Doer& doer, const Misuse& misuse, std::string_view hint,
+                      bool fatal, const std::function<std::string()>& what) {
   const Code& code = doer.warp.block().grid().code();
   std::uint32_t first = number_of(code, &doer.op), second = number_of(code, misuse.other_op);
   // Which of two accesses that race shows it depends on their order.
   if (misuse.code == "data-race" && second < first) std::swap(first, second);
-  const Findings::Key key{code.kernel.name, std::string(misuse.code), first, second};
-  if (!findings.count(key, doer.warp.block().cluster().index())) return;
+  Findings::Key key{code.kernel.name, std::string(misuse.code), first, second};
+  if (!findings.count(key, doer.warp.block().cluster().index())) return key;
   Finding finding{.code = std::string(misuse.code),
                   .what = what(),
                   .hint = std::string(hint),
@@ -141,6 +142,7 @@ void collect(Findings& findings, const Doer& doer, const Misuse& misuse, std::st
     }
   }
   findings.add(key, std::move(finding));
+  return key;
 }
 
 }  // namespace
@@ -152,9 +154,9 @@ void report(const Actor& actor, const Misuse& misuse, const char* hint,
   report_to(*findings, actor, misuse, hint, what);
 }
 
-void report_to(Findings& findings, const Actor& actor, const Misuse& misuse, const char* hint,
-               const std::function<std::string()>& what) {
-  collect(findings, {*actor.warp, *actor.op, actor.lane}, misuse, hint, false, what);
+Findings::Key report_to(Findings& findings, const Actor& actor, const Misuse& misuse, const char* hint,
+                        const std::function<std::string()>& what) {
+  return collect(findings, {*actor.warp, *actor.op, actor.lane}, misuse, hint, false, what);
 }
 
 void fault(const Warp& warp, const Operation& op, Mask lanes, std::string_view code, const std::string& what,

@@ -45,9 +45,9 @@ struct Misuse {
 void report(const Actor& actor, const Misuse& misuse, const char* hint,
             const std::function<std::string()>& what);
 
-/// A finding for this list, whether or not the launch collects findings.
-void report_to(Findings& findings, const Actor& actor, const Misuse& misuse, const char* hint,
-               const std::function<std::string()>& what);
+/// A finding for this list, whether or not the launch collects findings. Returns what it is counted as.
+Findings::Key report_to(Findings& findings, const Actor& actor, const Misuse& misuse, const char* hint,
+                        const std::function<std::string()>& what);
 
 /// "`bar.sync 0;`".
 std::string describe(const Warp& warp, const Operation& op);

@@ -26,6 +26,11 @@ bool Findings::count(const Key& key, std::uint64_t order) {
   return true;
 }
 
+void Findings::count_again(const Key& key, std::uint64_t times) {
+  const std::scoped_lock lock(mutex_);
+  entries_.at(key).count += times;
+}
+
 void Findings::add(const Key& key, Finding finding) {
   const std::scoped_lock lock(mutex_);
   entries_[key].finding = std::move(finding);

@@ -45,7 +45,7 @@ Mask for_whole_groups(Warp& warp, const Operation& op, Mask mask, const Slot& sl
           "lanes " + describe_lanes(others) + " of its member mask execute the instruction with another mask",
           "compute the member mask before threads differ, and pass the same one in all of its threads");
     if ((members & ~lanes) != 0) {
-      if (meet_elsewhere(warp, op, lanes, named, static_cast<std::size_t>(&slot - op.slots.data()))) return;
+      if (meet_elsewhere(warp, op, lanes, named)) return;
       warp.state<Detours>().look(op, lanes, members & ~lanes);
       return warp.flow().wait_here(lanes, members);
     }

@@ -116,6 +116,8 @@ class Warp {
   Judge* judge() const { return judge_; }
   /// Null if nothing is counted.
   Traffic* traffic() const { return traffic_; }
+  /// Null if nothing is traced.
+  Tracer* tracer() const { return tracer_; }
   std::uint32_t index() const { return index_; }
   std::byte* registers() { return registers_.get(); }
   Flow& flow() { return flow_; }

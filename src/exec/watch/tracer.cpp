@@ -52,28 +52,33 @@ void Tracer::keep(Warp& warp, const Operation& op, const ir::Operand& operand,
 
 void Tracer::begin(Warp& warp, const Operation& op, Mask lanes) {
   end();
+  add(warp, op, lanes);
+}
+
+void Tracer::add(Warp& warp, const Operation& op, Mask lanes) {
   const Launch& launch = grid_->launch();
   if (launch.traced && !launch.traced(warp.block().index(), warp.index())) return;
   const ir::Function& function = grid_->code().function_of(op);
   const ir::Instruction& instruction = function.instructions[op.instruction];
-  pending_.emplace(Pending{.warp = &warp,
-                           .step = {.kernel = function,
-                                    .instruction = instruction,
-                                    .block = warp.block().index(),
-                                    .warp = warp.index(),
-                                    .lanes = lanes},
-                           .written = {}});
+  Pending& pending = pending_.emplace_back(Pending{.warp = &warp,
+                                                   .step = {.kernel = function,
+                                                            .instruction = instruction,
+                                                            .block = warp.block().index(),
+                                                            .warp = warp.index(),
+                                                            .lanes = lanes},
+                                                   .written = {}});
   const auto specs = instruction.variant.operands();
   const auto operands = function.operands_of(instruction);
   for (std::size_t i = 0; i < operands.size(); ++i) {
-    if (specs[i].direction != OperandSpec::Direction::in) keep(warp, op, operands[i], pending_->written);
+    if (specs[i].direction != OperandSpec::Direction::in) keep(warp, op, operands[i], pending.written);
   }
 }
 
 void Tracer::end() {
-  if (!pending_) return;
-  Pending done = std::move(*pending_);
-  pending_.reset();
+  for (Pending& done : std::exchange(pending_, {})) report(done);
+}
+
+void Tracer::report(Pending& done) const {
   std::byte* file = done.warp->registers();
   const auto add = [&](std::string name, int bits, const Slot& slot, std::byte* before) {
     Change change = change_of(std::move(name), bits, slot, before, file);

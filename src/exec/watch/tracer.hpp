@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstddef>
-#include <optional>
 #include <vector>
 
 #include "exec/machine/code.hpp"
@@ -18,7 +17,9 @@ class Tracer {
   explicit Tracer(const Grid& grid) : grid_(&grid) {}
   /// The warp is about to execute an instruction: reports the previous one.
   void begin(Warp& warp, const Operation& op, Mask lanes);
-  /// The current instruction is complete: reports it.
+  /// By executing the current instruction, it completes this one for lanes that wait there (rendezvous.hpp).
+  void add(Warp& warp, const Operation& op, Mask lanes);
+  /// The current instruction is complete: reports it, and what was completed with it.
   void end();
 
  private:
@@ -33,9 +34,10 @@ class Tracer {
     std::vector<Written> written;
   };
   void keep(Warp& warp, const Operation& op, const ir::Operand& operand, std::vector<Written>& written) const;
+  void report(Pending& done) const;
 
   const Grid* grid_;
-  std::optional<Pending> pending_;
+  std::vector<Pending> pending_;  // the current instruction comes first
 };
 
 }  // namespace ptxloom::exec
