@@ -24,7 +24,9 @@ ir::Operand literal(const Constant& constant, const Type& type) {
   const bool single = type == f32 || (constant.kind == Constant::Kind::f32 && type != f64);
   const Constant value =
       single ? Constant::of(static_cast<float>(constant.as_double())) : Constant::of(constant.as_double());
-  return {.kind = single ? Kind::f32 : Kind::f64, .value = value.bits};
+  return {.kind = single ? Kind::f32 : Kind::f64,
+          .decimal = single && constant.kind != Constant::Kind::f32,
+          .value = value.bits};
 }
 
 // In these families ptxas accepts `x[2]` for [x+8]; words.json lists them.
