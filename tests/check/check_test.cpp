@@ -141,12 +141,14 @@ TEST_CASE("what ptxas cannot read in a text of its own is refused on the targets
   CHECK(errors("vote.sync.ballot.b32 v.x, p1, -1;", "sm_75") == "operand-kind ");
   for (const char* line :
        {"vote.sync.ballot.b32 v.x, p1, -1;", "match.any.sync.b32 v.x, r1, -1;", "activemask.b32 v.x;",
-        "bar.sync v.x, v.y;", "barrier.sync.aligned gv+4, v.x;", "add.u32 v.x, v.y, gv+4;",
+        "bar.sync v.x, v.y;", "div.rn.f32 g.x, f1, f2;", "rem.u32 r1, v.x, r2;", "sqrt.rz.f32 g.x, g.y;",
+        "barrier.sync.aligned gv+4, v.x;", "add.u32 v.x, v.y, gv+4;",
         "wmma.load.a.sync.aligned.row.m16n16k16.global.u8 {r1, r2}, [gv], v.x;"}) {
     CAPTURE(line);
     CHECK(errors(line, "sm_80").empty());
   }
-  for (const char* line : {"vadd.u32.u32.u32 v.x, r1, r2;", "vadd.u32.u32.u32 r1, r2, v.x;",
+  for (const char* line : {"div.rz.f32 g.x, f1, f2;", "rem.u64 d1, w.x, d2;", "rcp.rm.f64 w.x, d1;",
+                           "vadd.u32.u32.u32 v.x, r1, r2;", "vadd.u32.u32.u32 r1, r2, v.x;",
                            "vmad.u32.u32.u32 r1, r2, r3, v.x;", "vset4.u32.u32.ge r1, r2, r3, v.x;",
                            "wmma.load.a.sync.aligned.row.m16n16k16.global.u8 {r1, v.x}, [gv];",
                            "wmma.load.a.sync.aligned.row.m16n16k16.global.u8 v, [gv];"}) {
@@ -187,6 +189,16 @@ TEST_CASE("fragments of wmma hold what ptxas can move to where it expands the in
   CHECK(code(of_nibbles, "sm_90") == "undocumented");
   CHECK(code("wmma.mma.xor.popc.sync.aligned.row.col.m8n8k128.s32.b1.b1.s32 {r1, r2}, {1}, {r3}, {r1, r2};",
              "sm_90") == "operand-kind");
+}
+
+TEST_CASE("a scale that nothing reads is in braces as bits alone") {
+  const auto code = [](const std::string& scale) {
+    return only(".reg .u16 g1, g2; cvt.rn.satfinite.ue5m3x2.bf16x2 h1, r1, " + scale + ";",
+                {.target = "sm_107a", .version = "9.5"})
+        .code;
+  };
+  for (const char* scale : {"h2", "g1", "{h2}", "{h2, h3}"}) CHECK(code(scale) == "undocumented");
+  for (const char* scale : {"{g1}", "{g1, g2}"}) CHECK(code(scale) == "operand-length");
 }
 
 TEST_CASE("the address of st.bulk in shared memory is in a register") {

@@ -111,7 +111,6 @@ Texts vectors(const OperandSpec& operand) {
   }
   const std::string whole = vector_of(registers, operand.count);
   const std::string rest = whole.substr(whole.find_first_of(",}"));
-  for (const std::string& element : elements_of_vectors(operand.type)) texts.push_back("{" + element + rest);
   for (const char* element : {"_", "0", "1.5", "0f3F800000", "P250"}) {
     texts.push_back("{" + std::string(element) + rest);
     // Not predicates alone, which ptxas takes for some of the narrow types, nor decimals alone, which are f64
