@@ -147,11 +147,12 @@ TEST_CASE("what ptxas cannot read in a text of its own is refused on the targets
     CAPTURE(line);
     CHECK(errors(line, "sm_80").empty());
   }
-  for (const char* line : {"div.rz.f32 g.x, f1, f2;", "rem.u64 d1, w.x, d2;", "rcp.rm.f64 w.x, d1;",
-                           "vadd.u32.u32.u32 v.x, r1, r2;", "vadd.u32.u32.u32 r1, r2, v.x;",
-                           "vmad.u32.u32.u32 r1, r2, r3, v.x;", "vset4.u32.u32.ge r1, r2, r3, v.x;",
-                           "wmma.load.a.sync.aligned.row.m16n16k16.global.u8 {r1, v.x}, [gv];",
-                           "wmma.load.a.sync.aligned.row.m16n16k16.global.u8 v, [gv];"}) {
+  for (const char* line :
+       {"div.rz.f32 g.x, f1, f2;", "rem.u64 d1, w.x, d2;", "div.s64 d1, d2, gv+4;", "rcp.rm.f64 w.x, d1;",
+        "vadd.u32.u32.u32 v.x, r1, r2;", "vadd.u32.u32.u32 r1, r2, v.x;", "vmad.u32.u32.u32 r1, r2, r3, v.x;",
+        "vset4.u32.u32.ge r1, r2, r3, v.x;",
+        "wmma.load.a.sync.aligned.row.m16n16k16.global.u8 {r1, v.x}, [gv];",
+        "wmma.load.a.sync.aligned.row.m16n16k16.global.u8 v, [gv];"}) {
     CAPTURE(line);
     for (const char* target : {"sm_80", "sm_90a"}) CHECK(errors(line, target) == "operand-kind ");
   }
