@@ -33,6 +33,7 @@ struct RegisterDecl {
   Type type;                 ///< its class
   std::uint32_t number = 0;  ///< among the registers of its class without a name
   std::string name;          ///< may be empty
+  bool element = false;      ///< read as an element of a vector register, `v.x`
 };
 
 /// An operand.
@@ -55,6 +56,7 @@ struct Operand {
   Kind kind = Kind::sink;      ///< what it is
   bool negated : 1 = false;    ///< `!p`, `-r`
   bool plus_zero : 1 = false;  ///< `p+0`, not `p`: ptxas treats them differently without optimisation
+  bool decimal : 1 = false;    ///< an f32 that was read as 1.5, not as its bits: f64 to ptxas in some vectors
   std::uint16_t count = 0;     ///< elements of a vector; bytes of an array's element that is written `x[2]`
   std::uint32_t index = 0;     ///< see Kind
   std::int64_t value = 0;      ///< see Kind

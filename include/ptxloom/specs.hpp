@@ -65,6 +65,9 @@ struct OperandSpec {
   bool pairs = false;
   /// A variable with an offset is allowed, `v+4`: its address as an integer of the type.
   bool variable_allowed = false;
+  /// The first chip on which such a variable fits, and an element of a vector register, `v.x`. On others
+  /// ptxas writes the operand in a text of its own, which it cannot read with one.
+  int variable_since = 0, element_since = 0;
   int braces = 0;  ///< number of registers in braces that are allowed for a scalar: {r}, {r, s}
   Version braces_until{9999, 0};  ///< the last PTX version in which they are
   /// A predicate or a 0f literal is allowed, since ptxas does not check the class; for an address, any base

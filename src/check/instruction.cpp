@@ -67,14 +67,52 @@ void check_braces(const Scope& scope, const ir::Instruction& instruction,
   }
 }
 
+/// Whether ptxas writes operands of the target's in a text of its own.
+bool is_expanded(const Target& target, std::span<const OperandSpec> places) {
+  return std::ranges::any_of(places, [&](const OperandSpec& place) {
+    return std::max(place.variable_since, place.element_since) > target.number();
+  });
+}
+
+/// The first chip that takes what is given, and what that is.
+std::pair<int, std::string_view> first_chip(const ir::Kernel& kernel, const OperandSpec& place,
+                                            const ir::Operand& given) {
+  const auto is_element = [&](const ir::Operand& one) {
+    return one.kind == ir::Operand::Kind::reg && kernel.registers[one.index].element;
+  };
+  const bool element = given.kind == ir::Operand::Kind::vector
+                           ? std::ranges::any_of(kernel.elements_of(given), is_element)
+                           : is_element(given);
+  if (element) return {place.element_since, "an element of a vector register"};
+  if (given.kind == ir::Operand::Kind::symbol) return {place.variable_since, "a variable with an offset"};
+  return {0, {}};
+}
+
+/// Operands that ptxas cannot read where it writes them in a text of its own.
+void check_expanded(const Scope& scope, const ir::Instruction& instruction,
+                    std::span<const ir::Operand> operands, Diagnostics& out) {
+  const std::span<const OperandSpec> places = instruction.variant.operands();
+  for (std::size_t i = 0; i < std::min(places.size(), operands.size()); ++i) {
+    if (places[i].kind != OperandSpec::Kind::value) continue;
+    const auto [chip, what] = first_chip(scope.kernel, places[i], operands[i]);
+    if (chip <= scope.target.number()) continue;
+    out.push_back(located(instruction,
+                          {.code = "operand-kind",
+                           .message = "operand " + places[i].name + " is " +
+                                      ir::text_of(scope.kernel, operands[i]) + ", " + std::string(what) +
+                                      ", which ptxas cannot read here on " + std::string(scope.target.name()),
+                           .hint = "copy it to a register with mov first"}));
+  }
+}
+
 }  // namespace
 
 Standing standing_of(const ir::Module& module, const Target& target, Variant variant) {
-  return {
-      .places = variant.operands(),
-      .since = variant.since(target),
-      .usual = variant.mode().empty() && !variant.undocumented() && variant.allowed(target, module.version),
-      .directive = variant.slot("directive").has_value()};
+  return {.places = variant.operands(),
+          .since = variant.since(target),
+          .usual = variant.mode().empty() && !variant.undocumented() &&
+                   variant.allowed(target, module.version) && !is_expanded(target, variant.operands()),
+          .directive = variant.slot("directive").has_value()};
 }
 
 void check_instruction(const Scope& scope, const ir::Instruction& instruction, const Standing& standing,
@@ -90,6 +128,7 @@ void check_instruction(const Scope& scope, const ir::Instruction& instruction, c
     if (fit && !standing.usual) check_version(scope, instruction, *standing.since, out);
     if (fit && (found || variant.undocumented())) out.push_back(located(instruction, undocumented()));
     if (fit && found) check_braces(scope, instruction, operands, out);
+    if (fit && !standing.usual) check_expanded(scope, instruction, operands, out);
     if (fit) return;
   }
   // An error: let it be reported with the other meanings that the opcode could have.

@@ -80,6 +80,7 @@ Words words_for(const ir::Kernel& kernel, const OperandSpec& place, const ir::Op
     case Misfit::space:
       if (place.kind == OperandSpec::Kind::symbol)
         return {"address-space", "is " + given + ", but takes a variable " + where(place.space)};
+      if (place.variables == "none") return {"address-space", "is [" + given + "], but takes a register"};
       return {"address-space", "is [" + given + "], but takes an address in " + space_name(place.variables) +
                                    " state space, where " + kernel.symbols[operand.index].name + " is not"};
     case Misfit::address_type:

@@ -22,7 +22,7 @@ struct Standing {
   std::span<const OperandSpec> places;
   std::optional<Version> since;  ///< on the target
   bool usual = false;            ///< documented, in this version, and valid with any option: nothing to
-                                 ///< report
+                                 ///< report if the operands fit
   bool directive = false;        ///< a kernel needs a directive to have it
 };
 

@@ -143,11 +143,11 @@ Misfit element_misfit(const OperandSpec& place, const Operand& literal, As as) {
   if (place.direction != Direction::in || place.registers_only) return Misfit::kind;
   const bool integer = literal.kind == Kind::integer;
   if (!integer && place.whole_numbers) return Misfit::literal;
+  if (place.needed && (literal.kind == Kind::f64 || literal.decimal)) return Misfit::literal;
   if (integer && place.range && !in_range(place, literal.value)) return Misfit::range;
   if (as != As::element) {
     const bool narrow = place.type == f16 || (as == As::wide && place.type.kind == TypeKind::bits);
-    const bool refused = (narrow && !integer) || (place.needed && literal.kind == Kind::f64);
-    return refused ? Misfit::literal : Misfit::none;
+    return narrow && !integer ? Misfit::literal : Misfit::none;
   }
   if (place.exact && place.type.kind == TypeKind::bits) return Misfit::literal;
   if (integer && place.loose && place.type == f64) return Misfit::none;

@@ -14,6 +14,7 @@ namespace ptxloom::spec {
 namespace {
 
 constexpr std::int64_t kUnlimited = std::numeric_limits<std::int64_t>::max();
+constexpr int kNoChip = std::numeric_limits<int>::max();
 
 /// A character behind a type, and the flag that it sets.
 struct Flag {
@@ -160,9 +161,19 @@ class OperandParser {
            (named || type.bits == 32);
   }
 
-  /// Removes the flags at the end. Whether `,` is one of them.
-  bool take_flags(std::string_view& text) {
-    bool expanded = false;
+  /// Removes the number behind `,` or `:`, the first chip that takes what these flags refuse on others.
+  int take_chip(std::string_view& text) const {
+    const std::size_t digits = text.find_last_not_of("0123456789") + 1;
+    if (digits == 0 || digits == text.size() || (text[digits - 1] != ',' && text[digits - 1] != ':'))
+      return kNoChip;
+    const std::string_view chip = text.substr(digits);
+    text = text.substr(0, digits);
+    return static_cast<int>(number(chip));
+  }
+
+  /// Removes the flags at the end.
+  void take_flags(std::string_view& text) {
+    const int chip = take_chip(text);
     for (; !text.empty() && !text.ends_with(".."); text.remove_suffix(1)) {  // "..": an open range
       const auto* const flag = std::ranges::find(kFlags, text.back(), &Flag::mark);
       if (flag != std::end(kFlags))
@@ -170,11 +181,12 @@ class OperandParser {
       else if (text.back() == '#')
         ++spec_.index;
       else if (text.back() == ',')
-        expanded = true;
+        spec_.variable_since = chip;
+      else if (text.back() == ':')
+        spec_.element_since = chip;
       else if (text.back() != '-')  // a slot that adds none
         break;
     }
-    return expanded;
   }
 
   /// Removes "=range".
@@ -227,12 +239,13 @@ class OperandParser {
     }
     const bool negatable = text.starts_with('!') || text.starts_with('-');
     if (negatable) text.remove_prefix(1);
-    const bool expanded = take_flags(text);
+    take_flags(text);
     const std::string_view range = take_range(text);
     take_count(text);
     const auto [type, marked] = set_type(text);
     spec_.literal_allowed = literals && (type.literals || !range.empty());
-    spec_.variable_allowed = !expanded && takes_variable(type.type, by_opcode_ || marked);
+    spec_.variable_allowed =
+        spec_.variable_since != kNoChip && takes_variable(type.type, by_opcode_ || marked);
     // The manual shows `!` only for some predicates; ptxas accepts it on all that are read.
     spec_.negation_allowed = negatable || (literals && spec_.type == pred);
     if (spec_.count > 0 && direction == OperandSpec::Direction::out && !spec_.needed)

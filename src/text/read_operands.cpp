@@ -24,7 +24,9 @@ ir::Operand literal(const Constant& constant, const Type& type) {
   const bool single = type == f32 || (constant.kind == Constant::Kind::f32 && type != f64);
   const Constant value =
       single ? Constant::of(static_cast<float>(constant.as_double())) : Constant::of(constant.as_double());
-  return {.kind = single ? Kind::f32 : Kind::f64, .value = value.bits};
+  return {.kind = single ? Kind::f32 : Kind::f64,
+          .decimal = single && constant.kind != Constant::Kind::f32,
+          .value = value.bits};
 }
 
 // In these families ptxas accepts `x[2]` for [x+8]; words.json lists them.
@@ -58,7 +60,8 @@ bool OperandReader::read(Variant variant) {
   undo();
   const std::span<const OperandSpec> places = variant.operands();
   operands_.assign(places.size(), {});
-  bool bare = false;  // the preceding operand has no brackets
+  bool bare = false;    // the preceding operand has no brackets
+  bool inside = false;  // of brackets
   for (const OperandPiece& piece : variant.pieces()) {
     std::string_view text = piece.text;
     if (bare) text.remove_prefix(1);
@@ -69,11 +72,23 @@ bool OperandReader::read(Variant variant) {
     const auto i = static_cast<std::size_t>(piece.operand);
     if (i > 0 && text.find('|') != text.npos && operands_[i - 1].kind == Kind::sink && in_.peek().is("_"))
       return expected("a register");  // ptxas does not parse `_|_`
+    const std::size_t start = in_.position();
     if (!(bare ? read_bare_element(operands_[i]) : read_operand(places[i], operands_[i]))) return false;
+    if (const std::size_t bracket = piece.text.find_last_of("[]"); bracket != piece.text.npos)
+      inside = piece.text[bracket] == '[';
+    if (is_element(operands_[i]) && (inside || in_.peek().is("|"))) {
+      in_.seek(start);
+      fail(in_.peek(), "syntax", "ptxas reads no element of a vector register in brackets or before '|'",
+           "copy it to or from a register with mov");
+    }
   }
   if (!in_.peek().is(";")) return expected(";");
   function_.operands.insert(function_.operands.end(), operands_.begin(), operands_.end());
   return true;
+}
+
+bool OperandReader::is_element(const ir::Operand& operand) const {
+  return operand.kind == Kind::reg && function_.registers[operand.index].element;
 }
 
 std::span<const ir::Operand> OperandReader::operands() const {

@@ -34,6 +34,7 @@ class OperandReader {
 
  private:
   bool match(std::string_view text);
+  bool is_element(const ir::Operand& operand) const;
   bool at_element(Variant variant, const OperandPiece& piece) const;
   bool read_operand(const OperandSpec& place, ir::Operand& out);
   bool read_scalar(const OperandSpec& place, ir::Operand& out);

@@ -102,8 +102,8 @@ void Scopes::add_range(const Token& stem, Range range) {
   if (overlaps || !scope.ranges.emplace(stem.text, range).second) fail_duplicate(stem);
 }
 
-void Scopes::add_register(Type type, std::string name) {
-  function_.registers.push_back({.type = type, .number = 0, .name = std::move(name)});
+void Scopes::add_register(Type type, std::string name, bool element) {
+  function_.registers.push_back({.type = type, .number = 0, .name = std::move(name), .element = element});
 }
 
 ir::Register Scopes::declare_register(const Token& name, Type type) {
@@ -151,7 +151,7 @@ void Scopes::declare_vectors(const Token& name, Type type, std::uint32_t width,
   for (std::uint64_t i = 0; i < n; ++i) {
     const std::string base = std::string(name.text) + (count ? std::to_string(i) : "") + "_";
     for (std::uint32_t e = 0; e < width; ++e)
-      add_register(type, std::string(unique(made_.emplace_back(base + kElements[e]))));
+      add_register(type, std::string(unique(made_.emplace_back(base + kElements[e]))), true);
   }
 }
 

@@ -79,7 +79,7 @@ class Scopes {
   std::string_view unique_stem(std::string_view stem, std::uint32_t count);
   bool is_free(std::string_view name) const;
   bool is_free_stem(std::string_view stem, std::uint32_t count) const;
-  void add_register(Type type, std::string name);
+  void add_register(Type type, std::string name, bool element = false);
   void reserve(const Token& at, std::uint64_t registers);
 
   ir::Function& function_;

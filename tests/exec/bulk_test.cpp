@@ -110,9 +110,9 @@ TEST_CASE("a bulk reduction adds to what is there") {
 }
 
 TEST_CASE("st.bulk sets shared memory to zero") {
-  CHECK(
-      run_body(kFill + "st.bulk.weak.shared::cta [s+8], 16, 0;" + store(4) + store(8) + store(20) + store(24),
-               7) == Words{kPoisoned, 2, 0, kPoisoned, kPoisoned, 0, 7});
+  CHECK(run_body(kFill + "mov.u32 %x, s; st.bulk.weak.shared::cta [%x+8], 16, 0;" + store(4) + store(8) +
+                     store(20) + store(24),
+                 7) == Words{kPoisoned, 2, 0, kPoisoned, kPoisoned, 0, 7});
 }
 
 TEST_CASE("st.async and red.async to global memory change it") {
@@ -185,7 +185,7 @@ TEST_CASE("each misuse of a bulk copy is a fault") {
   CHECK(code(kInit +
              "cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [s], [s+32], 16, "
              "[bar];") == "same-block");
-  CHECK(code("mov.u64 %in, 12; st.bulk.shared::cta [s], %in, 0;") == "copy-size");
+  CHECK(code("mov.u64 %in, 12; mov.u32 %x, s; st.bulk.shared::cta [%x], %in, 0;") == "copy-size");
   // Fewer bytes than the phase expects: it never completes.
   CHECK(code(kInit + "mbarrier.expect_tx.shared.b64 [bar], 16;" + kLoad + kWait) == "mbarrier-deadlock");
 }

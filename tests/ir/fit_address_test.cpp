@@ -61,8 +61,8 @@ TEST_CASE("a variable is addressed by the instructions of its state space") {
   for (const auto& [space, names] : expected) {
     std::string found;
     for (const char* wanted :
-         {"", "global", "unified", "shared", "shared::cluster", "local", "const", "param", "param::func",
-          "code", "texref", "samplerref", "surfref", "tensormap"}) {
+         {"", "none", "global", "unified", "shared", "shared::cluster", "local", "const", "param",
+          "param::func", "code", "texref", "samplerref", "surfref", "tensormap"}) {
       const std::string name = *wanted == '\0' ? "generic" : wanted;
       if (space_fits(wanted, space)) found += (found.empty() ? "" : " ") + name;
     }

@@ -145,6 +145,14 @@ TEST_CASE("literals as elements") {
   CHECK(both(place, reg(b64), single(1)) == Misfit::none);
   place.needed = false;
   CHECK(both(place, reg(b64), decimal(1)) == Misfit::none);
+  Operand narrow = single(1);
+  narrow.decimal = true;
+  place = vector_of(f32);
+  CHECK(both(place, reg(f32), narrow) == Misfit::none);
+  place.needed = true;
+  CHECK(both(place, reg(f32), narrow) == Misfit::literal);
+  CHECK(both(place, narrow, narrow) == Misfit::literal);
+  CHECK(both(place, reg(f32), single(1)) == Misfit::none);
   // None where a place takes none.
   place = vector_of(u32);
   place.direction = Direction::out;

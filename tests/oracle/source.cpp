@@ -13,14 +13,14 @@ namespace {
 constexpr int kRegisters = 300;             // of each class; lines use fewer
 constexpr int kFirstRegisters = 9;          // the line where declarations of registers begin
 constexpr std::string_view kPairs = "H32";  // the registers of .f16x2
+constexpr std::string_view kClasses = "RFSUHV";
 
 /// The classes of registers that a line names: "R32" of "R32_7".
 void add_registers(std::string_view line, std::set<std::string>& into) {
   for (std::size_t at = line.find('_'); at != line.npos; at = line.find('_', at + 1)) {
     std::size_t begin = at;
     while (begin > 0 && std::isdigit(static_cast<unsigned char>(line[begin - 1])) != 0) --begin;
-    const bool named =
-        begin > 0 && begin < at && std::string_view("RFSUH").find(line[begin - 1]) != line.npos;
+    const bool named = begin > 0 && begin < at && kClasses.find(line[begin - 1]) != line.npos;
     const bool whole = begin < 2 || std::isalnum(static_cast<unsigned char>(line[begin - 2])) == 0;
     if (named && whole) into.emplace(line.substr(begin - 1, at - begin + 1));
   }
@@ -29,6 +29,7 @@ void add_registers(std::string_view line, std::set<std::string>& into) {
 std::string type_of(std::string_view registers) {
   if (registers == kPairs) return "f16x2";
   std::string type(registers);
+  if (type[0] == 'V') return "v2 .b" + type.substr(1);  // `V32_7.x` is an element of one
   type[0] = registers[0] == 'R' ? 'b' : static_cast<char>(std::tolower(registers[0]));
   return type;
 }

@@ -3,7 +3,9 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <fstream>
+#include <limits>
 #include <string>
+#include <vector>
 
 #include "ptxloom/specs.hpp"
 #include "spec/database.hpp"
@@ -103,6 +105,25 @@ TEST_CASE("operands that some assemblers take beyond the manual make undocumente
     "lax_ops": {"B": "in b32[-] /13.0-13.1"}})")
             .code == "spec-operand");
   CHECK(refusal(form(kAdd + R"(, "mods": {"t": "f32"}, "need": "7.0/new")")).code == "spec-need");
+}
+
+TEST_CASE("an operand may take variables with offsets and elements of vectors from a chip on, or never") {
+  const Overlay overlay(R"({"form": "probe", "text": "probe.b32 A, B, C, D, E, F;", "need": "7.0",
+    "ops": {"A": "in b32", "B": "in b32,", "C": "in s32=0..15,90", "D": "in b32:", "E": "in b32,:90", "F": "in b32=0..3"}})");
+  const std::filesystem::path folders[] = {overlay.folder()};
+  const Variant probe = Specs(folders).match("probe.b32").front();
+  const int never = std::numeric_limits<int>::max();
+  const auto since = [&](const char* name) {
+    const OperandSpec& place = probe.operand(name);
+    return std::vector<int>{place.variable_allowed, place.variable_since, place.element_since};
+  };
+  CHECK(since("A") == std::vector{1, 0, 0});
+  CHECK(since("B") == std::vector{0, never, 0});
+  CHECK(since("C") == std::vector{1, 90, 0});
+  CHECK(probe.operand("C").range == std::pair<std::int64_t, std::int64_t>{0, 15});
+  CHECK(since("D") == std::vector{1, 0, never});
+  CHECK(since("E") == std::vector{1, 90, 90});
+  CHECK(since("F") == std::vector{1, 0, 0});
 }
 
 TEST_CASE("registers of .f16x2 fit an operand whose type the opcode gives, or as its mark says") {

@@ -159,6 +159,7 @@ mov.b32 v.r, v.w; })"),
   CHECK(print(k, k.instructions[1]) == "mov.b32 w1_x, w0_y;");
   CHECK(print(k, k.instructions[2]) == "st.global.v2.b32 [p], {w1_x, w1_y};");
   CHECK(print(k, k.instructions[3]) == "mov.b32 v_x, v_w;");
+  CHECK(std::ranges::count(k.registers, true, &ir::RegisterDecl::element) == 8);
 }
 
 TEST_CASE("a function's body has the parameters' scope, and scopes in it have their own") {

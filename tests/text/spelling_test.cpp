@@ -80,6 +80,9 @@ TEST_CASE("the element of a vector may follow a blank, and be called by its colo
   CHECK(places(kernel_of("mov.u32 r0, %tid. x;")) == Found{"11:13 undefined-name"});
   CHECK(places(kernel_of("mov.u32 r0, %laneid .x;")) == Found{"11:13 undefined-name"});
   CHECK(places(kernel_of("ld.shared.b32 r0, [v.x];")) == Found{"11:20 syntax"});
+  CHECK(places(kernel_of("tex.1d.v4.u32.s32 {r0, r1, r2, r3}, [d, v.x];")) == Found{"11:41 syntax"});
+  CHECK(places(kernel_of("tex.1d.v4.u32.s32 {r0, r1, r2, r3}, [d, {v.x}];")).empty());
+  CHECK(places(kernel_of(".reg .pred q; match.all.sync.b32 v.x|q, r1, -1;")) == Found{"11:34 syntax"});
   CHECK(places(module_of(".entry k() { .reg .v2 .pred p; }")) == Found{"4:29 syntax"});
 }
 

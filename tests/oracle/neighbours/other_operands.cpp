@@ -52,6 +52,13 @@ const Texts& literals() {
   return texts;
 }
 
+/// "V32_250.x", an element of a vector register, where there are vectors of the type.
+Texts elements_of_vectors(const Type& type) {
+  const int bytes = type.whole_bytes();
+  if (type == pred || bytes > 8) return {};
+  return {"V" + std::to_string(bytes * 8) + "_" + std::to_string(kNumber) + ".x"};
+}
+
 /// Values at the ends of what the operand takes, and beyond.
 Texts numbers_around(const OperandSpec& operand) {
   Texts texts;
@@ -81,6 +88,7 @@ Texts scalars(const OperandSpec& operand) {
   for (int count : {1, 2, 3}) texts.push_back(vector_of(registers_of(operand.type), count));
   for (const char* registers : {"R8", "R16", "R32", "R64", "R128"}) texts.push_back(reg(registers));
   for (const std::string& typed : typed_registers(operand.type)) texts.push_back(reg(typed));
+  for (const std::string& element : elements_of_vectors(operand.type)) texts.push_back(element);
   if (operand.type == pred) texts.emplace_back("!P250");
   if (operand.direction == OperandSpec::Direction::in)
     texts.insert(texts.end(), {"v_global", "v_global+4", "v_shared+0"});
