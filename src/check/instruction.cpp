@@ -67,41 +67,42 @@ void check_braces(const Scope& scope, const ir::Instruction& instruction,
   }
 }
 
-/// Whether ptxas writes operands of the target's in a text of its own.
+/// Whether ptxas expands the instruction on the target, so that some operands do not fit.
 bool is_expanded(const Target& target, std::span<const OperandSpec> places) {
   return std::ranges::any_of(places, [&](const OperandSpec& place) {
-    return std::max(place.variable_since, place.element_since) > target.number();
+    const int variables = place.variable_allowed ? place.variable_since : 0;
+    return std::max(variables, place.element_since) > target.number();
   });
 }
 
-/// The first chip that takes what is given, and what that is.
-std::pair<int, std::string_view> first_chip(const ir::Kernel& kernel, const OperandSpec& place,
-                                            const ir::Operand& given) {
+bool has_element(const ir::Kernel& kernel, const ir::Operand& given) {
   const auto is_element = [&](const ir::Operand& one) {
     return one.kind == ir::Operand::Kind::reg && kernel.registers[one.index].element;
   };
-  const bool element = given.kind == ir::Operand::Kind::vector
-                           ? std::ranges::any_of(kernel.elements_of(given), is_element)
-                           : is_element(given);
-  if (element) return {place.element_since, "an element of a vector register"};
-  if (given.kind == ir::Operand::Kind::symbol) return {place.variable_since, "a variable with an offset"};
-  return {0, {}};
+  return given.kind == ir::Operand::Kind::vector ? std::ranges::any_of(kernel.elements_of(given), is_element)
+                                                 : is_element(given);
 }
 
-/// Operands that ptxas cannot read where it writes them in a text of its own.
+/// Operands that ptxas cannot read in what it expands the instruction into.
 void check_expanded(const Scope& scope, const ir::Instruction& instruction,
                     std::span<const ir::Operand> operands, Diagnostics& out) {
   const std::span<const OperandSpec> places = instruction.variant.operands();
   for (std::size_t i = 0; i < std::min(places.size(), operands.size()); ++i) {
-    if (places[i].kind != OperandSpec::Kind::value) continue;
-    const auto [chip, what] = first_chip(scope.kernel, places[i], operands[i]);
-    if (chip <= scope.target.number()) continue;
-    out.push_back(located(instruction,
-                          {.code = "operand-kind",
-                           .message = "operand " + places[i].name + " is " +
-                                      ir::text_of(scope.kernel, operands[i]) + ", " + std::string(what) +
-                                      ", which ptxas cannot read here on " + std::string(scope.target.name()),
-                           .hint = "copy it to a register with mov first"}));
+    const OperandSpec& place = places[i];
+    if (place.kind != OperandSpec::Kind::value) continue;
+    const bool element = has_element(scope.kernel, operands[i]);
+    const bool variable = operands[i].kind == ir::Operand::Kind::symbol;
+    if (!element && !variable) continue;
+    if ((element ? place.element_since : place.variable_since) <= scope.target.number()) continue;
+    const std::string what = element ? "an element of a vector register"
+                                     : ir::text_of(scope.kernel, operands[i]) + ", a variable with an offset";
+    const bool is_result = place.direction == OperandSpec::Direction::out;
+    out.push_back(located(
+        instruction, {.code = "operand-kind",
+                      .message = "operand " + place.name + " is " + what +
+                                 ", which ptxas cannot read here on " + std::string(scope.target.name()),
+                      .hint = is_result ? "write to a scalar register, and copy that to the element with mov"
+                                        : "copy it to a scalar register with mov first"}));
   }
 }
 

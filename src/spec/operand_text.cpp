@@ -161,7 +161,7 @@ class OperandParser {
            (named || type.bits == 32);
   }
 
-  /// Removes the number behind `,` or `:`, the first chip that takes what these flags refuse on others.
+  /// Removes the number behind `,` or `:`, the first chip that takes what the flag refuses on others.
   int take_chip(std::string_view& text) const {
     const std::size_t digits = text.find_last_not_of("0123456789") + 1;
     if (digits == 0 || digits == text.size() || (text[digits - 1] != ',' && text[digits - 1] != ':'))
@@ -171,10 +171,11 @@ class OperandParser {
     return static_cast<int>(number(chip));
   }
 
-  /// Removes the flags at the end.
+  /// Removes the flags at the end; `,:90` is `,90:90`.
   void take_flags(std::string_view& text) {
-    const int chip = take_chip(text);
+    int chip = take_chip(text);
     for (; !text.empty() && !text.ends_with(".."); text.remove_suffix(1)) {  // "..": an open range
+      if (const int other = take_chip(text); other != kNoChip) chip = other;
       const auto* const flag = std::ranges::find(kFlags, text.back(), &Flag::mark);
       if (flag != std::end(kFlags))
         spec_.*flag->field = true;

@@ -111,7 +111,8 @@ class FormComparison {
       tried_.insert(lines.texts[i]);
       if (before[i].accepted && before[i].judged)
         taken_.insert(lines.texts[i] + '@' + std::string(where.target.name()));
-      if (before[i].accepted || after[i].accepted) taken_somewhere_.insert(lines.texts[i]);
+      if ((before[i].accepted && before[i].judged) || (after[i].accepted && after[i].judged))
+        taken_somewhere_.insert(lines.texts[i]);
       if (!before[i].judged || !after[i].judged || before[i].accepted == after[i].accepted) continue;
       // A line beside others may be refused for them: alone it is judged by itself.
       const std::span<const std::string> one(&lines.texts[i], 1);
@@ -129,10 +130,14 @@ class FormComparison {
     const Version own = options_.assemblers[1].toolkit->ptx;
     if (own <= common_) return;
     for (const Target& target : targets) {
-      if (target.since() <= common_)
-        note_newer(target, left_of(lines, [&](const std::string& line) {
-                     return taken_.contains(line + '@' + std::string(target.name()));
-                   }));
+      if (target.since() > common_) continue;
+      Lines left = left_of(lines, [&](const std::string& line) {
+        return taken_.contains(line + '@' + std::string(target.name()));
+      });
+      keep_taken(left, target, own);
+      taken_somewhere_.insert(left.texts.begin(), left.texts.end());
+      drop_taken(left, target, common_);
+      note_newer(target, std::move(left));
     }
     for (const Target& target : targets) {
       if (target.since() <= common_ || target.since() > own) continue;
@@ -141,7 +146,7 @@ class FormComparison {
       for (const Target& other : targets_of(specs_)) {
         if (other.since() <= common_) drop_taken(left, other, own);
       }
-      note_newer(target, left);
+      note_newer(target, std::move(left));
     }
   }
 
@@ -178,12 +183,8 @@ class FormComparison {
     taken_somewhere_.insert(taken.begin(), taken.end());
   }
 
-  /// Those that the newer one takes in its own PTX version, and not in the common one, each with the first
-  /// version that takes it.
+  /// Lines that the newer one takes in its own PTX version, each with the first version that takes it.
   void note_newer(const Target& target, Lines lines) {
-    keep_taken(lines, target, options_.assemblers[1].toolkit->ptx);
-    taken_somewhere_.insert(lines.texts.begin(), lines.texts.end());
-    if (target.since() <= common_) drop_taken(lines, target, common_);
     for (const ToolkitInfo& toolkit : toolkits()) {
       if (toolkit.ptx <= common_ || toolkit.ptx < target.since()) continue;
       const auto taken = taken_of(lines, target, toolkit.ptx);

@@ -41,7 +41,8 @@ std::pair<int, std::string> parse_message(const std::string& text) {
   const std::size_t line = text.find(", line ");
   const std::size_t mark = text.find(" : ");
   if (line == text.npos || mark == text.npos) return {};
-  if (text.starts_with("ptxas <")) return {};  // a line of a text of its own, not of the file
+  if (text.starts_with("ptxas <"))
+    return {};  // a line of what it expands an instruction into, not of the file
   if (text.find("error", line) == text.npos && text.find("fatal", line) == text.npos) return {};
   return {std::atoi(text.c_str() + line + 7), text.substr(mark + 3)};
 }

@@ -24,13 +24,15 @@ std::string read_file(const std::filesystem::path& path) {
 // .nv_debug_*, which quotes the PTX itself, nor tables with places of names, for ptxas makes some names of
 // places in the text.
 bool compared(std::string_view section) {
-  static constexpr std::array<std::string_view, 3> kOf{".nv.capmerc", ".rela", ".rel"};
+  static constexpr std::array<std::string_view, 3> kAbout{".nv.capmerc", ".rela",
+                                                          ".rel"};  // of another section
   static constexpr std::array<std::string_view, 7> kPrefixes{
       ".text", ".nv.info", ".nv.constant", ".nv.global", ".nv.shared", ".nv.local", ".debug_"};
-  for (const std::string_view prefix : kOf)
-    if (section.starts_with(prefix)) section.remove_prefix(prefix.size());
-  return std::any_of(kPrefixes.begin(), kPrefixes.end(),
-                     [&](std::string_view prefix) { return section.starts_with(prefix); });
+  const auto starts = [&](std::string_view prefix) { return section.starts_with(prefix); };
+  for (auto about = std::ranges::find_if(kAbout, starts); about != kAbout.end();
+       about = std::ranges::find_if(kAbout, starts))
+    section.remove_prefix(about->size());
+  return std::ranges::any_of(kPrefixes, starts);
 }
 
 std::string differences(const std::filesystem::path& theirs, const std::filesystem::path& ours) {

@@ -60,22 +60,22 @@ std::vector<Case> all_cases() {
   return cases;
 }
 
-// Empty where sources come without a target, or the reverse.
+// Empty where sources, targets and options do not go together.
 std::vector<Case> cases_of(const std::vector<std::string>& arguments) {
   std::vector<Case> cases;
   std::vector<std::string> sources, targets;
   std::string options;
   for (const std::string& argument : arguments) {
-    if (argument.starts_with("-"))
-      options += (options.empty() ? "" : " ") + argument;
-    else if (argument.starts_with("sm_"))
-      targets.push_back(argument);
-    else if (argument.ends_with(".cu"))
+    if (argument.ends_with(".cu"))
       sources.push_back(argument);
-    else
+    else if (argument.ends_with(".ptx"))
       cases.push_back({.name = argument, .source = argument});
+    else if (argument.starts_with("-"))
+      options += (options.empty() ? "" : " ") + argument;
+    else
+      targets.push_back(argument);
   }
-  if (sources.empty() != targets.empty()) return {};
+  if (sources.empty() != targets.empty() || (sources.empty() && !options.empty())) return {};
   for (const std::string& target : targets)
     for (const std::string& source : sources) cases.push_back(compiled(source, target, options));
   return cases;

@@ -108,8 +108,8 @@ TEST_CASE("operands that some assemblers take beyond the manual make undocumente
 }
 
 TEST_CASE("an operand may take variables with offsets and elements of vectors from a chip on, or never") {
-  const Overlay overlay(R"({"form": "probe", "text": "probe.b32 A, B, C, D, E, F;", "need": "7.0",
-    "ops": {"A": "in b32", "B": "in b32,", "C": "in s32=0..15,90", "D": "in b32:", "E": "in b32,:90", "F": "in b32=0..3"}})");
+  const Overlay overlay(R"({"form": "probe", "text": "probe.b32 A, B, C, D, E, F, G;", "need": "7.0",
+    "ops": {"A": "in b32", "B": "in b32,", "C": "in s32=0..15,90", "D": "in b32:", "E": "in b32,:90", "F": "in b32=0..3", "G": "in b32,90:80"}})");
   const std::filesystem::path folders[] = {overlay.folder()};
   const Variant probe = Specs(folders).match("probe.b32").front();
   const int never = std::numeric_limits<int>::max();
@@ -124,6 +124,7 @@ TEST_CASE("an operand may take variables with offsets and elements of vectors fr
   CHECK(since("D") == std::vector{1, 0, never});
   CHECK(since("E") == std::vector{1, 90, 90});
   CHECK(since("F") == std::vector{1, 0, 0});
+  CHECK(since("G") == std::vector{1, 90, 80});
 }
 
 TEST_CASE("registers of .f16x2 fit an operand whose type the opcode gives, or as its mark says") {

@@ -9,11 +9,10 @@
 namespace ptxloom::cli {
 
 void refuse_cuda_source(const std::filesystem::path& file) {
-  const std::filesystem::path extension = file.extension();
-  if (extension != ".cu" && extension != ".cuh") return;
+  if (file.extension() != ".cu") return;
   throw Error(ErrorKind::usage, "cuda-source", fmt::format("{} is CUDA C++, not PTX", file.string()),
-              fmt::format("nvcc makes PTX of it: nvcc -ptx -lineinfo -arch=sm_90a {} -o {}", file.string(),
-                          std::filesystem::path(file).replace_extension(".ptx").string()));
+              fmt::format("nvcc makes PTX of it, for sm_90a by nvcc -ptx -lineinfo -arch=sm_90a {} -o {}",
+                          file.string(), std::filesystem::path(file).replace_extension(".ptx").string()));
 }
 
 std::string target_of_ptx(std::string_view content, const std::string& file, const std::string& given,

@@ -40,11 +40,10 @@ void GridWaits::reads(const Actor& actor, const std::byte* memory, std::uint32_t
     reads_->late = true;
     return;
   }
-  const auto [repeated, is_first] = repeated_.try_emplace(actor.op);
-  if (is_first) {
-    repeated->second.key = report(actor);
+  if (const auto known = repeated_.find(actor.op); known != repeated_.end()) {
+    ++known->second.times;
   } else {
-    ++repeated->second.times;
+    repeated_.emplace(actor.op, Repeated{.key = report(actor)});
   }
 }
 

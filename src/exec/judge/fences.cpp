@@ -12,7 +12,7 @@ void ScFences::join(Scope distance, Scope scope, const std::shared_ptr<Past>& pa
     parts_.push_back({.distance = distance, .scope = scope, .past = past});
   } else if (past->covers(*known->past)) {
     known->past = past;
-  } else {
+  } else if (!known->past->covers(*past)) {
     if (known->past.use_count() > 1) known->past = std::make_shared<Past>(*known->past);
     known->past->join(*past);
   }

@@ -223,7 +223,9 @@ void Order::find(const Who& who, const Past& past, const ScOrder& sc, const ScFe
   }
   if (!relaxed) return learn(who, past, key);
   found_[who.party].add(who.lanes, key, [&](Found& found) {
-    found[static_cast<std::size_t>(scope)].join({.past = past, .sc = sc});
+    News& news = found[static_cast<std::size_t>(scope)];
+    news.past.join(past);
+    news.sc.join(sc);
   });
 }
 

@@ -59,18 +59,30 @@ bool Races::is_before(const Touch& before, const Touch& now) const {
   return order_.knows(now.party, now.lane, before.party, before.lane, before.time);
 }
 
-// Lanes that wrote the same value at once each come after that, and other lanes of their warp do not.
-bool Races::after_write(const Touch& now, const SharedCell& cell) const {
-  const Touch& write = cell.write;
-  if (write.lane != kSeveralLanes) return ordered(now, write);
-  const bool has_written = write.party == now.party && (cell.writers >> now.lane & 1) != 0;
-  if (has_written || order_.knows_whole(now.party, write.party, write.time)) return true;
+// Of lanes that wrote the same value at once, each: what other lanes of their warp know differs.
+template <class F>
+bool Races::all_writers(const Touch& write, Mask writers, F holds) {
+  if (write.lane != kSeveralLanes) return holds(write);
   Touch each = write;
-  for (Mask rest = cell.writers; rest != 0; rest &= rest - 1) {
+  for (Mask rest = writers; rest != 0; rest &= rest - 1) {
     each.lane = static_cast<std::uint8_t>(std::countr_zero(rest));
-    if (!ordered(now, each)) return false;
+    if (!holds(each)) return false;
   }
   return true;
+}
+
+bool Races::after_write(const Touch& now, const Touch& write, Mask writers) const {
+  if (write.lane != kSeveralLanes) return ordered(now, write);
+  const bool has_written = write.party == now.party && (writers >> now.lane & 1) != 0;
+  return has_written || order_.knows_whole(now.party, write.party, write.time) ||
+         all_writers(write, writers, [&](const Touch& each) { return ordered(now, each); });
+}
+
+bool Races::fenced(const Here& here, const Touch& touch, Mask writers) const {
+  return all_writers(touch, writers, [&](const Touch& each) {
+    return order_.fenced(order_.space_of(each.party, here.rank), here.touch.party, here.touch.lane,
+                         each.party, each.lane, each.time);
+  });
 }
 
 bool Races::decides(const Touch& touch) const { return cluster_->grid().flows()[touch.operation].tests; }
@@ -86,7 +98,8 @@ bool Races::over_before(const Touch& now, const Touch& before) const {
 
 void Races::check_read(const Here& here, const SharedCell& cell) {
   if (cell.copied_to) return under_way(here, &cell.write, "writes");
-  if (!after_write(here.touch, cell) && !has_observed(here.touch, cell) && !is_shown(here.touch, cell))
+  if (!after_write(here.touch, cell.write, cell.writing_lanes) && !has_observed(here.touch, cell) &&
+      !is_shown(here.touch, cell))
     return race(here, cell.write, "writes");
   if (!cell.write.kind.strong) return;
   if (relies_on_volatile(here.touch, cell.write)) return race(here, cell.write, "writes");
@@ -104,7 +117,7 @@ bool Races::relies_on_volatile(const Touch& now, const Touch& write) const {
 // Strong writes, which may meet, do not hide what was written before.
 void Races::check_before_strong(const Here& here, const SharedCell& cell) {
   for (const Touch* touch : {&cell.weak, &cell.other_write})
-    if (!ordered(here.touch, *touch)) return race(here, *touch, "writes");
+    if (!after_write(here.touch, *touch, cell.writing_lanes)) return race(here, *touch, "writes");
 }
 
 void Races::check_write(const Here& here, const SharedCell& cell) {
@@ -112,7 +125,8 @@ void Races::check_write(const Here& here, const SharedCell& cell) {
   if (cell.copied_from != 0) return under_way(here, &cell.read, "reads");
   const Touch &now = here.touch, &before = cell.write;
   const bool of_copy = before.party == order_.copies();
-  if (!together(now, before) && !(of_copy ? over_before(now, before) : after_write(now, cell)) &&
+  if (!together(now, before) &&
+      !(of_copy ? over_before(now, before) : after_write(now, before, cell.writing_lanes)) &&
       !has_observed(now, cell))
     return race(here, before, "writes");
   if (before.kind.strong) check_before_strong(here, cell);
@@ -130,7 +144,7 @@ void Races::check_readers(const Here& here, const SharedCell& cell) {
   if (!over_before(now, other)) return race(here, other, "reads");
   other.time = cell.first_read;
   const bool knows_lanes = order_.knows_whole(now.party, other.party, other.time);
-  for (Mask rest = knows_lanes ? 0 : cell.reading; rest != 0; rest &= rest - 1) {
+  for (Mask rest = knows_lanes ? 0 : cell.reading_lanes; rest != 0; rest &= rest - 1) {
     other.lane = static_cast<std::uint8_t>(std::countr_zero(rest));
     if (!over_before(now, other)) return race(here, other, "reads");
   }
@@ -153,10 +167,7 @@ void Races::check_other_readers(const Here& here, const SharedCell& cell) {
 
 void Races::check_proxy(const Here& here, const SharedCell& cell) {
   const Touch& write = cell.write;
-  if (write.time == 0 || write.party == order_.copies() ||
-      order_.fenced(order_.space_of(write.party, here.rank), here.touch.party, here.touch.lane, write.party,
-                    write.lane, write.time))
-    return;
+  if (write.time == 0 || write.party == order_.copies() || fenced(here, write, cell.writing_lanes)) return;
   find(here, "proxy-fence", &write,
        "use fence.proxy.async after the writes, then a barrier, before the read through the other proxy",
        [&] {
@@ -170,9 +181,7 @@ void Races::check_proxy(const Here& here, const SharedCell& cell) {
 void Races::check_refill(const Here& here, const SharedCell& cell) {
   for (const Touch* touch : {&cell.read, &cell.other_read, &cell.write}) {
     if (touch->time == 0 || (cell.overwritten && touch != &cell.write) || touch->kind.by_proxy ||
-        touch->party == order_.copies() ||
-        order_.fenced(order_.space_of(touch->party, here.rank), here.touch.party, here.touch.lane,
-                      touch->party, touch->lane, touch->time))
+        touch->party == order_.copies() || fenced(here, *touch, cell.writing_lanes))
       continue;
     const char* did = touch == &cell.write ? "writes" : "reads";
     return find(here, "proxy-fence-before-refill", touch,
@@ -213,12 +222,12 @@ void Races::note_read(const Touch& now, SharedCell& cell) const {
                         !order_.knows(now.party, now.lane, last.party, last.lane, last.time);
     cell.second_lane = beside ? last.lane : now.lane;
     cell.first_read = beside ? cell.first_read : now.time;
-    cell.reading = (beside ? cell.reading : 0) | lane_bit(now.lane);
+    cell.reading_lanes = (beside ? cell.reading_lanes : 0) | lane_bit(now.lane);
     cell.readers = reader_bit(now.party);
     cell.other_read = {};
   } else {
     if (last.party != now.party) cell.other_read = last;
-    cell.reading = (last.party == now.party ? cell.reading : 0) | lane_bit(now.lane);
+    cell.reading_lanes = (last.party == now.party ? cell.reading_lanes : 0) | lane_bit(now.lane);
     cell.second_lane = now.lane;
     cell.readers |= reader_bit(now.party);
   }
@@ -268,7 +277,7 @@ bool Races::write(const Actor& actor, const SharedPlace& place, std::uint32_t by
     }
     const bool beside = together(now, cell.write);
     const bool several = beside && now.lane != cell.write.lane;
-    cell.writers = (beside ? cell.writers : 0) | lane_bit(now.lane);
+    cell.writing_lanes = (beside ? cell.writing_lanes : 0) | lane_bit(now.lane);
     cell.weak = cell.other_write = {};
     cell.write = now;
     if (several) cell.write.lane = kSeveralLanes;

@@ -76,7 +76,13 @@ class Races {
   Touch in_flight(Touch touch) const;
   bool relies_on_volatile(const Touch& now, const Touch& write) const;
   bool ordered(const Touch& now, const Touch& before) const;
-  bool after_write(const Touch& now, const SharedCell& cell) const;
+  template <class F>
+  static bool all_writers(const Touch& write, Mask writers, F holds);
+  /// `writers`: the lanes, if several wrote it.
+  ///@{
+  bool after_write(const Touch& now, const Touch& write, Mask writers) const;
+  bool fenced(const Here& here, const Touch& touch, Mask writers) const;
+  ///@}
   bool has_observed(const Touch& now, const SharedCell& cell) const;
   /// The same, of a read or the write of a copy that a write follows.
   bool over_before(const Touch& now, const Touch& before) const;

@@ -23,13 +23,13 @@ struct Touch {
 
 struct SharedCell {
   Touch write;
-  Mask writers = 0;               ///< lanes of its warp that wrote with it, if it is weak
+  Mask writing_lanes = 0;         ///< lanes of its warp that wrote with it, or with `weak` if it is strong
   Touch weak;                     ///< the last weak write before it, if `write` is strong
   Touch other_write;              ///< in that case: a strong one that nothing orders before it
   Touch read;                     ///< the last unordered one since the write
   Touch other_read;               ///< the last of those by another warp than `read`, or a strong one
   Time first_read = 0;            ///< of the first of them
-  Mask reading = 0;               ///< lanes of its warp that have read since, `read.lane` among them
+  Mask reading_lanes = 0;         ///< lanes of its warp that have read since, `read.lane` among them
   std::uint64_t readers = 0;      ///< their warps, of the first 64
   std::uint16_t copied_from = 0;  ///< copies in flight that read it
   std::uint8_t second_lane = 0;   ///< another reading lane of that warp; `read.lane` if there is none
@@ -41,6 +41,7 @@ struct SharedCell {
   void forget_reads() {
     read = other_read = {};
     readers = 0;
+    reading_lanes = 0;
     overwritten = false;
   }
 };

@@ -28,7 +28,7 @@ bool Findings::count(const Key& key, std::uint64_t order) {
 
 void Findings::count_again(const Key& key, std::uint64_t times) {
   const std::scoped_lock lock(mutex_);
-  entries_.at(key).count += times;
+  if (const auto entry = entries_.find(key); entry != entries_.end()) entry->second.count += times;
 }
 
 void Findings::add(const Key& key, Finding finding) {
