@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <initializer_list>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -65,10 +66,12 @@ struct OperandSpec {
   bool pairs = false;
   /// A variable with an offset is allowed, `v+4`: its address as an integer of the type.
   bool variable_allowed = false;
-  /// The first chip on which such a variable fits, and an element of a vector register, `v.x`. On others
-  /// ptxas writes the operand in a text of its own, which it cannot read with one.
-  int variable_since = 0, element_since = 0;
-  int braces = 0;  ///< number of registers in braces that are allowed for a scalar: {r}, {r, s}
+  static constexpr int kNoChip = std::numeric_limits<int>::max();  ///< no chip at all
+  /// The first chip on which such a variable fits: 0 for all, kNoChip for none. For others ptxas expands the
+  /// instruction into internal PTX, in which it cannot read one.
+  int variable_since = 0;
+  int element_since = 0;  ///< the same of an element of a vector register, `v.x`
+  int braces = 0;         ///< number of registers in braces that are allowed for a scalar: {r}, {r, s}
   Version braces_until{9999, 0};  ///< the last PTX version in which they are
   /// A predicate or a 0f literal is allowed, since ptxas does not check the class; for an address, any base
   /// is.

@@ -14,7 +14,6 @@ namespace ptxloom::spec {
 namespace {
 
 constexpr std::int64_t kUnlimited = std::numeric_limits<std::int64_t>::max();
-constexpr int kNoChip = std::numeric_limits<int>::max();
 
 /// A character behind a type, and the flag that it sets.
 struct Flag {
@@ -165,7 +164,7 @@ class OperandParser {
   int take_chip(std::string_view& text) const {
     const std::size_t digits = text.find_last_not_of("0123456789") + 1;
     if (digits == 0 || digits == text.size() || (text[digits - 1] != ',' && text[digits - 1] != ':'))
-      return kNoChip;
+      return OperandSpec::kNoChip;
     const std::string_view chip = text.substr(digits);
     text = text.substr(0, digits);
     return static_cast<int>(number(chip));
@@ -175,7 +174,7 @@ class OperandParser {
   void take_flags(std::string_view& text) {
     int chip = take_chip(text);
     for (; !text.empty() && !text.ends_with(".."); text.remove_suffix(1)) {  // "..": an open range
-      if (const int other = take_chip(text); other != kNoChip) chip = other;
+      if (const int other = take_chip(text); other != OperandSpec::kNoChip) chip = other;
       const auto* const flag = std::ranges::find(kFlags, text.back(), &Flag::mark);
       if (flag != std::end(kFlags))
         spec_.*flag->field = true;
@@ -246,7 +245,7 @@ class OperandParser {
     const auto [type, marked] = set_type(text);
     spec_.literal_allowed = literals && (type.literals || !range.empty());
     spec_.variable_allowed =
-        spec_.variable_since != kNoChip && takes_variable(type.type, by_opcode_ || marked);
+        spec_.variable_since != OperandSpec::kNoChip && takes_variable(type.type, by_opcode_ || marked);
     // The manual shows `!` only for some predicates; ptxas accepts it on all that are read.
     spec_.negation_allowed = negatable || (literals && spec_.type == pred);
     if (spec_.count > 0 && direction == OperandSpec::Direction::out && !spec_.needed)

@@ -3,7 +3,6 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <fstream>
-#include <limits>
 #include <string>
 #include <vector>
 
@@ -112,7 +111,7 @@ TEST_CASE("an operand may take variables with offsets and elements of vectors fr
     "ops": {"A": "in b32", "B": "in b32,", "C": "in s32=0..15,90", "D": "in b32:", "E": "in b32,:90", "F": "in b32=0..3", "G": "in b32,90:80"}})");
   const std::filesystem::path folders[] = {overlay.folder()};
   const Variant probe = Specs(folders).match("probe.b32").front();
-  const int never = std::numeric_limits<int>::max();
+  const int never = OperandSpec::kNoChip;
   const auto since = [&](const char* name) {
     const OperandSpec& place = probe.operand(name);
     return std::vector<int>{place.variable_allowed, place.variable_since, place.element_since};
