@@ -11,7 +11,7 @@ namespace ptxloom::cli {
 void refuse_cuda_source(const std::filesystem::path& file) {
   if (file.extension() != ".cu") return;
   throw Error(ErrorKind::usage, "cuda-source", fmt::format("{} is CUDA C++, not PTX", file.string()),
-              fmt::format("nvcc makes PTX of it, for sm_90a by nvcc -ptx -lineinfo -arch=sm_90a {} -o {}",
+              fmt::format("compile it first, such as with nvcc -ptx -lineinfo -arch=sm_90a {} -o {}",
                           file.string(), std::filesystem::path(file).replace_extension(".ptx").string()));
 }
 
