@@ -4,7 +4,6 @@
 
 const all = (query, root = document) => [...root.querySelectorAll(query)];
 const texts = (query, root) => all(query, root).map((one) => one.textContent);
-const frames = () => new Promise((done) => setTimeout(done, 120));
 const paper = () => getComputedStyle(document.body).backgroundColor;
 
 function column(title) {
@@ -26,7 +25,7 @@ function filtered(words) {
   return column("#").map(Number);
 }
 
-async function use_table(seen) {
+function use_table(seen) {
   if (!document.querySelector("table.candidates")) return;
   press("Show all");
   seen.rows = column("#").map(Number);
@@ -54,16 +53,12 @@ async function use_table(seen) {
   seen.walked = document.activeElement.rowIndex > row.rowIndex;
 }
 
-async function use_pictures(seen) {
+function use_pictures(seen) {
   seen.parameters = texts("#parameters figcaption b");
   seen.resources = texts("#resources figcaption b");
-  // On a busy machine the plot may be drawn late; a page of which nothing was timed has none.
-  const plot = () => document.querySelector("#progress svg.plot[tabindex]");
-  for (let wait = 0; wait < 20 && !plot(); ++wait) await frames();
-  const picture = plot();
-  if (!picture) return;
+  const picture = document.querySelector("#progress svg.plot[tabindex]");
+  if (!picture) return;  // nothing was timed
   picture.scrollIntoView();
-  await frames();
   const winner = picture.querySelector(".winner").getBoundingClientRect();
   picture.dispatchEvent(new PointerEvent("pointermove", {clientX: winner.x + winner.width / 2, clientY: winner.y + winner.height / 2, bubbles: true}));
   seen.tooltip = document.getElementById("tooltip").textContent;
@@ -76,14 +71,13 @@ async function use_pictures(seen) {
   seen.opened = all("table.candidates tr.open").length > 0;
   const before = picture.querySelector(".best")?.getAttribute("d");
   press("over evaluations");
-  await frames();
   seen.axis_differs = document.querySelector("#progress svg.plot .best")?.getAttribute("d") !== before;
   const value = document.querySelector("#parameters [role=button]");
   value?.dispatchEvent(new MouseEvent("click", {bubbles: true}));
   seen.filter = document.querySelector(".filter input").value;
 }
 
-async function use_page() {
+function use_page() {
   const seen = {title: document.title, heading: texts("h1"), sections: texts("h2"), figures: texts(".figure"), notes: texts(".notes li"),
                 alerts: all("main script, main img").length, wide: document.documentElement.scrollWidth > innerWidth};
   seen.results = all("script.result").map((one) => JSON.parse(one.textContent));
@@ -96,28 +90,24 @@ async function use_page() {
   seen.problems = texts("#problems details > summary");
   seen.gauges = all("#device svg.plot").length;
   seen.devices = all("table.devices tbody tr").map((row) => texts("td", row));
-  if (press("device 2", document.querySelector("#device"))) {
-    await frames();
-    seen.gauges_of_second = all("#device svg.plot").length;
-  }
+  if (press("device 2", document.querySelector("#device"))) seen.gauges_of_second = all("#device svg.plot").length;
   seen.paper = {auto: paper()};
   for (const mode of ["light", "dark", "auto"]) {
     document.getElementById("theme").click();
     seen.paper[mode === "auto" ? "again" : mode] = paper();
   }
-  await use_table(seen);
-  await use_pictures(seen);
+  use_table(seen);
+  use_pictures(seen);
   const devices = all("[aria-label=Device] button");
   devices.at(-1)?.click();
   seen.other_rows = devices.length > 0 ? document.querySelector("#candidates [role=status]").textContent : null;
   return seen;
 }
 
-addEventListener("load", async () => {
-  await frames();
+addEventListener("load", () => {
   let seen = {};
   try {
-    seen = document.getElementById("theme") ? await use_page() : {heading: texts("h1")};
+    seen = document.getElementById("theme") ? use_page() : {heading: texts("h1")};
   } catch (error) {
     errors.push(`observe: ${error.stack}`);
   }

@@ -43,6 +43,8 @@ function show_result(results, result) {
   document.getElementById("bar").replaceChildren(html("strong", {}, "ptxloom tune"), html("nav", {"aria-label": "Sections"}, links),
                                                  html("div", {class: "right"}, devices, save_button(result), theme_button()));
   document.getElementById("report").replaceChildren(...headline(view).flat().filter(Boolean), ...sections);
+  // Drawn now, not in the next frame; what is folded away has no width yet and is drawn when it is opened.
+  for (const figure of document.querySelectorAll("#report figure")) figure.redraw?.();
   document.title = `${result.data.template} on ${result.data.device.name} \u2013 ptxloom tune`;
 }
 
