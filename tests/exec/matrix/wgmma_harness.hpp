@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "exec/mma_harness.hpp"
+#include "exec/matrix/mma_harness.hpp"
 
 // wgmma on matrices that the test writes into shared memory as the manual describes the layouts, in the words
 // of what TMA writes: rows of the swizzling width, whose 16-byte units change places by the row's number.

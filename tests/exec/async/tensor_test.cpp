@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "exec/tensor_harness.hpp"
+#include "exec/async/tensor_harness.hpp"
 
 namespace ptxloom::exec::test::tensor_test {
 

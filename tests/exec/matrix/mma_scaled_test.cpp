@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "exec/mma_harness.hpp"
+#include "exec/matrix/mma_harness.hpp"
 
 // Block-scaled mma, dense and sparse: fragments, scale factors and their selectors as the PTX manual has them
 // (9.7.14.3, 9.7.14.5, 9.7.14.6), compared with a sum in double that is exact.

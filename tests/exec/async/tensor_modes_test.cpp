@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <catch2/matchers/catch_matchers_string.hpp>
 
-#include "exec/tensor_harness.hpp"
+#include "exec/async/tensor_harness.hpp"
 
 namespace ptxloom::exec::test::tensor_modes_test {
 

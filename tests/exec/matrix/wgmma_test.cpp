@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // wgmma: products in every layout, their precision, and what is undefined or forbidden before the wait.
-#include "exec/wgmma_harness.hpp"
+#include "exec/matrix/wgmma_harness.hpp"
 
 namespace ptxloom::exec::test::wgmma_test {
 

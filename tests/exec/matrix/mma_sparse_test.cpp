@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
-#include "exec/mma_harness.hpp"
+#include "exec/matrix/mma_harness.hpp"
 
 // mma.sp on random metadata. The dense A is made first; what is stored of it, and the metadata, follow from
 // the manual (PTX ISA 9.7.14.6). All sums are exact, so that D must be the dense product to the bit.

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "base/numeric_arithmetic.hpp"
-#include "exec/boundaries.hpp"
+#include "exec/arithmetic/boundaries.hpp"
 #include "exec/harness.hpp"
 #include "ptxloom/numeric.hpp"
 

@@ -3,7 +3,7 @@
 #include <bit>
 #include <cmath>
 
-#include "exec/mma_harness.hpp"
+#include "exec/matrix/mma_harness.hpp"
 #include "ptxloom/numeric.hpp"
 
 // mma of the narrow types, of single bits and with rounding of f64, and how targets sum 8-bit floats and

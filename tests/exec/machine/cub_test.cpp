@@ -7,7 +7,7 @@
 #include <numeric>
 
 #include "exec/harness.hpp"
-#include "exec/nvcc.hpp"
+#include "exec/machine/nvcc.hpp"
 
 namespace ptxloom::exec::test::cub_test {
 namespace {

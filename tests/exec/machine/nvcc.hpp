@@ -10,7 +10,7 @@
 #include "support/ptxas.hpp"
 #include "support/require.hpp"
 
-// Kernels of tests/exec/*.cu as nvcc compiles them.
+// The *.cu files of this folder, compiled by nvcc.
 namespace ptxloom::exec::test {
 
 /// Skips the test where there is no nvcc, or one that cannot compile the file.
@@ -21,7 +21,7 @@ inline ir::Module compiled_by_nvcc(const std::string& file, const std::string& t
   const std::string ptx = (folder / "kernels.ptx").string();
   const CommandResult compiled =
       run_command("'" + *nvcc + "' -ptx -std=c++17 -arch=" + target + " " + ptxloom::test::source_folder() +
-                  "/tests/exec/" + file + " -o " + ptx);
+                  "/tests/exec/machine/" + file + " -o " + ptx);
   if (compiled.status != 0)
     ptxloom::test::skip_without("nvcc", "nvcc cannot compile " + file + " here: " + compiled.output);
   std::ostringstream text;

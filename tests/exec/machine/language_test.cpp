@@ -7,7 +7,7 @@
 #include <functional>
 
 #include "exec/harness.hpp"
-#include "exec/nvcc.hpp"
+#include "exec/machine/nvcc.hpp"
 
 namespace ptxloom::exec::test::language_test {
 namespace {

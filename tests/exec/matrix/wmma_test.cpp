@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
-#include "exec/mma_harness.hpp"
+#include "exec/matrix/mma_harness.hpp"
 
 // wmma: matrices go from memory to memory, in every layout and with strides; what comes out must be the exact
 // product. Fragments are nobody's business.
