@@ -8,10 +8,10 @@
 #include <utility>
 #include <vector>
 
-#include "bench.hpp"
+#include "bench/bench.hpp"
+#include "bench/session_measurer.hpp"
 #include "ptxloom/runner.hpp"
 #include "ptxloom/tuner.hpp"
-#include "session_measurer.hpp"
 #include "tune/worker/bench.hpp"
 
 // A template's problem with its data on the GPU: kernels of chosen configurations, verified and searched for.

@@ -5,7 +5,7 @@
 #include <catch2/catch_get_random_seed.hpp>
 #include <catch2/catch_test_macros.hpp>
 
-#include "bench/statements.hpp"
+#include "bench/cpu/statements.hpp"
 #include "cli/tool.hpp"
 
 // How many single statements `check --jsonl` judges in a second, by CPU time, which a busy machine hardly

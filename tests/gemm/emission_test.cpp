@@ -11,7 +11,7 @@
 #include <sstream>
 
 #include "base/hash.hpp"
-#include "bench/gemm_suite.hpp"
+#include "bench/gemm/gemm_suite.hpp"
 #include "gemm/emission_draw.hpp"
 #include "ptxloom/gemm.hpp"
 #include "ptxloom/ptx.hpp"

@@ -23,7 +23,7 @@ struct LaunchReport {
 void report(const LaunchReport& launch);
 
 /// Writes the launch to a folder of its own in the one that PTXLOOM_RECORD names, if it is set: the PTX, the
-/// memory as it is before the launch, and launch.json. tests/bench/judge_mutants repeats it.
+/// memory as it is before the launch, and launch.json. build/tests/bench/judge_mutants repeats it.
 void record(Kernel& kernel, const LaunchShape& shape, std::span<const std::byte> parameters,
             const std::vector<exec::Memory::Allocation>& allocations, const exec::Memory& memory);
 

@@ -3,7 +3,7 @@
 
 usage: judge.py PTXLOOM FOLDER [--only WORD] [--schedules N]
 
-PTXLOOM is the tool; FOLDER gets the PTX, the data and launch.json, which tests/bench/sync_mutants repeats. Needs
+PTXLOOM is the tool; FOLDER gets the PTX, the data and launch.json, which build/tests/bench/sync_mutants repeats. Needs
 `pip install triton numpy`. Exit code 1 if there is a finding.
 """
 import argparse
