@@ -8,9 +8,10 @@
 #include "gemm/choice/features.hpp"
 
 // What the cost model misses, learned from times measured on a chip (correction.json, which
-// tests/bench/gemm/fit_correction.py writes): regression trees over the features of a configuration, whose values
-// add up to the logarithm of measured over predicted time, less its mean over the problem's configurations:
-// corrected times order the configurations of a problem, and say nothing of how long they take.
+// tests/bench/gemm/fit_correction.py writes): regression trees over the features of a configuration, whose
+// values add up to the logarithm of measured over predicted time, less its mean over the problem's
+// configurations: corrected times order the configurations of a problem, and say nothing of how long they
+// take.
 namespace ptxloom::gemm_kernel {
 
 class Correction {

@@ -15,8 +15,8 @@ constexpr int kMostDepth = 128;
 constexpr std::uint32_t kFewRows = 32;
 constexpr int kWgmmaDepth = 64;
 // Instructions of a warp for a chunk by the element's bits, counted in machine code for sm_90a by
-// tests/bench/templates/weight_instructions.py, those on integers twice; and of a k-block beside these and the
-// products.
+// tests/bench/templates/weight_instructions.py, those on integers twice; and of a k-block beside these and
+// the products.
 constexpr double kOfChunk8 = 107, kOfChunk6 = 222, kOfChunk4 = 114, kOfLoop = 65;
 
 int estimated_registers(const Config& c) {

@@ -11,8 +11,8 @@ namespace ptxloom::scaled_gemm::wgmma {
 namespace {
 
 // Instructions of a warp for a word of weights, counted in machine code by
-// tests/bench/templates/weight_instructions.py; those on integers issue in every other clock and count twice. A share
-// of the loop is added, 1 to 4 of a word of 4 bits.
+// tests/bench/templates/weight_instructions.py; those on integers issue in every other clock and count twice.
+// A share of the loop is added, 1 to 4 of a word of 4 bits.
 constexpr double kOfIntegers = 27, kOfMxFloats = 33, kOfNvFloats = 38, kOfSixBits = 27;
 constexpr double kOfWideIntegers = 51, kOfWideSixBits = 50;       // with scales in f32
 constexpr double kOfInt8 = 25, kOfFloat8 = 19, kOfMxFloat8 = 24;  // words of four elements

@@ -4,9 +4,9 @@
 #include <functional>
 
 #include "base/numeric_arithmetic.hpp"
+#include "exec/arithmetic/boundaries.hpp"
 #include "exec/arithmetic/minmax.hpp"
 #include "exec/arithmetic/rounding.hpp"
-#include "exec/arithmetic/boundaries.hpp"
 #include "exec/harness.hpp"
 
 // Every variant of floating arithmetic in the specs against the exact arithmetic of src/base, number by
