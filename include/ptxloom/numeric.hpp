@@ -54,6 +54,10 @@ double decode(Type type, std::uint64_t bits);
 std::uint64_t encode(Type type, double value, Rounding rounding = Rounding::rn,
                      Saturation saturation = Saturation::none);
 
+/// The least magnitude that rounds to infinity in f16, bf16, f32 or e5m2: half a unit in the last place above
+/// the largest number. Infinity for all other types.
+double first_infinite(Type type);
+
 /// What `cvt.to.from` gives. A float that becomes an integer is rounded as `rounding` says (.rni, .rzi, .rmi,
 /// .rpi) and is always clamped.
 std::uint64_t convert(Type to, Type from, std::uint64_t bits, Modifiers modifiers = {});

@@ -84,7 +84,7 @@ struct Expectation {
   struct Point {
     std::uint64_t index;  ///< into the tensor's elements
     double value;         ///< the exact value
-    double tolerance;     ///< largest error of a correct kernel
+    double tolerance;     ///< largest error of a correct kernel; if infinite, all values are right, NaN too
   };
   std::vector<Point> points;  ///< elements that are compared
   /// Whether every element that the kernel writes has a point. If not, the elements without one are wrong if

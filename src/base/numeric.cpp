@@ -173,6 +173,13 @@ void store(Type type, std::byte* packed, std::size_t index, std::uint64_t bits) 
 
 double decode(Type type, std::uint64_t bits) { return decode(Element(type), bits); }
 
+double first_infinite(Type type) {
+  if (type == f16) return 0x1.ffep15;
+  if (type == bf16) return 0x1.ffp127;
+  if (type == f32) return 0x1.ffffffp127;
+  return type == e5m2 ? 0x1.ep15 : std::numeric_limits<double>::infinity();
+}
+
 std::uint64_t encode(Type type, double value, Rounding rounding, Saturation saturation) {
   return encode(Element(type), value, rounding, saturation);
 }

@@ -51,10 +51,10 @@ struct Grid {
 };
 
 Grid grid_of(Type type) {
-  if (type == f16) return {0x1p-10, 0x1p-24, 65520};
+  if (type == f16) return {0x1p-10, 0x1p-24, first_infinite(f16)};
   if (type == e4m3) return {0x1p-3, 0x1p-9, kInfinity};  // what is beyond 448 becomes 448
-  if (type == bf16) return {0x1p-7, kSmallest, 0x1.ffp127};
-  return {0x1p-23, kSmallest, 0x1.ffffffp127};
+  if (type == bf16) return {0x1p-7, kSmallest, first_infinite(bf16)};
+  return {0x1p-23, kSmallest, first_infinite(f32)};
 }
 
 Expectation::Point point(Type type, std::uint64_t index, const Result& r) {

@@ -58,6 +58,10 @@ class Reference {
     const double summing =
         p_.type == s8 ? 0 : (4 * steps + std::abs(lean)) * std::max(high - low, term) * kept() + kSmallest;
     const double adding = std::ldexp(std::abs(sum) + std::abs(bias) + std::abs(c), -22);
+    const double reach = std::max(high - low, term) + std::abs(bias) + std::abs(c);
+    const bool certain = reach <= std::abs(value);  // all that is added has one sign
+    if (std::isfinite(value) && reach >= first_infinite(f32) && !certain)
+      return {.index = index, .value = value, .tolerance = HUGE_VAL};  // infinities on the way
     return rounded(index, value, summing + adding);
   }
 
@@ -68,7 +72,7 @@ class Reference {
   Expectation::Point rounded(std::uint64_t index, double value, double error) const {
     const double relative = p_.d == bf16 ? 0x1p-8 : p_.d == f16 ? 0x1p-11 : 0x1p-24;
     const double smallest = p_.d == f16 ? 0x1p-25 : 0x1p-133;
-    const double infinite = p_.d == f16 ? 65520 : p_.d == bf16 ? 0x1.ffp127 : 0x1.ffffffp127;
+    const double infinite = first_infinite(p_.d);
     const double tolerance = error + (std::abs(value) + error) * relative + smallest;
     if (!std::isfinite(value)) return {.index = index, .value = value, .tolerance = 0};
     if (std::abs(value) - tolerance >= infinite)

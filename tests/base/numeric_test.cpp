@@ -365,6 +365,17 @@ TEST_CASE("encode inverts decode for every pattern of the narrow types") {
   CHECK(decode(e2m1, 0xf) == -6.0);
 }
 
+TEST_CASE("the first number that rounds to infinity, and the one before it") {
+  for (const Type type : {f16, bf16, f32, e5m2}) {
+    INFO(type.name);
+    const double first = first_infinite(type);
+    CHECK(std::isinf(decode(type, encode(type, first))));
+    CHECK(std::isinf(decode(type, encode(type, -first))));
+    CHECK_FALSE(std::isinf(decode(type, encode(type, std::nextafter(first, 0)))));
+  }
+  for (const Type type : {e4m3, e2m1, s32}) CHECK(std::isinf(first_infinite(type)));
+}
+
 TEST_CASE("no machine rounding mode changes a result") {
   const std::uint64_t seed = std::random_device{}();
   INFO("seed " << seed);

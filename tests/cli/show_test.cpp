@@ -142,6 +142,16 @@ TEST_CASE("show takes the name of a form") {
   CHECK_THAT(elsewhere.err, ContainsSubstring("[not-on-target]"));
 }
 
+TEST_CASE("an opcode that the target lacks but the library emulates is refused with both") {
+  const char* const opcode = "cvt.rn.satfinite.e4m3x2.f32";
+  const ToolResult emulated = run_tool({"show", opcode, "--target", "sm_80"});
+  CHECK(emulated.code == 1);
+  CHECK_THAT(emulated.err,
+             ContainsSubstring("needs sm_89") && ContainsSubstring("on sm_80 ptxloom/lower.hpp emulates it"));
+  const ToolResult absent = run_tool({"show", "tcgen05.alloc", "--target", "sm_80"});
+  CHECK_THAT(absent.err, !ContainsSubstring("emulates"));
+}
+
 TEST_CASE("an opcode with ... that the target lacks is refused with what has it") {
   const std::string wanted = "mma...e4m3.e4m3.f32";
   CHECK(run_tool({"show", wanted, "--target", "sm_89"}).err.find("[not-on-target]") == std::string::npos);

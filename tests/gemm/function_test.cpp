@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <random>
 
 #include "gemm/executor.hpp"
 #include "ptxloom/gemm.hpp"
@@ -73,6 +74,27 @@ TEST_CASE("results beyond the range of f16 are infinite, and expected to be", "[
   for (std::size_t i = 0; i < std::size_t{50} * 80; ++i) infinite += std::isinf(element(result, i)) ? 1U : 0U;
   CHECK(infinite > 10);
   CHECK(infinite < 3000);
+}
+
+TEST_CASE("sums beyond the range of f32 are infinite, and anything where their terms cancel", "[gemm]") {
+  std::mt19937 random(Catch::getSeed());
+  for (const auto& [a, d] : {std::pair{"bf16", "bf16"}, {"bf16", "f32"}, {"tf32", "f32"}, {"bf16", "f16"}})
+    for (const bool one_sign : {true, false}) {
+      const Settings problem =
+          with(shape(21, 40, 72), {{"a", a}, {"d", d}, {"alpha", one_sign ? "1" : "1e-30"}});
+      std::vector<HostTensor> in = gemm_template().inputs(gemm_template().problem(problem), 1);
+      for (HostTensor& tensor : in)
+        for (std::size_t i = 0; i < tensor.plan.elements(); ++i) {
+          const double size = tensor.plan.name == "a" ? 1e20 : 3e18,
+                       sign = one_sign || random() % 2 == 0 ? 1 : -1;
+          narrow::store(tensor.plan.type, tensor.bytes, i, narrow::encode(tensor.plan.type, sign * size));
+        }
+      for (const char* strategy : kStrategies) {
+        const RunResult result = run_gemm(problem, {{"strategy", strategy}}, in);
+        for (std::size_t i = 0; one_sign && i < std::size_t{21} * 40; ++i)
+          REQUIRE(element(result, i) == HUGE_VALF);
+      }
+    }
 }
 
 TEST_CASE("scales per tensor, row, column, and of the result", "[gemm]") {

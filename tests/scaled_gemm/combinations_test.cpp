@@ -2,8 +2,10 @@
 // scaled_gemm with every format of weights beside every type of activations that the layout has, in the
 // executor: random shapes that no tile divides, on each class of targets; and the ends of ranges of scales.
 #include <algorithm>
+#include <catch2/catch_get_random_seed.hpp>
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -144,6 +146,27 @@ TEST_CASE("scaled_gemm: all codes of 4 and 6 bits, and all their scales beside b
         CHECK(std::ranges::count_if(d, [](double x) { return std::isnan(x); }) == (large ? 3 : 0));
       }
     }
+}
+
+TEST_CASE(
+    "scaled_gemm: with scales of any size a sum may overflow on the way, and is not called wrong then") {
+  std::mt19937_64 random(Catch::getSeed());
+  for (const char* d : {"f32", "bf16"})
+    for (const char* b : {"mxfp4", "mxfp6_e2m3", "mxfp8_e4m3"})
+      for (const char* target : {"sm_80", "sm_90a"})
+        for (const char* gates : {"no", "yes"}) {
+          const Settings problem =
+              with(shape(5, 80, 224), {{"format_a", "bf16"}, {"format_b", b}, {"d", d}, {"swiglu", gates}});
+          std::vector<HostTensor> in = scaled_gemm().inputs(scaled_gemm().problem(problem), random());
+          for (HostTensor& tensor : in)
+            if (tensor.plan.name == "scale_b")
+              for (std::byte& code : tensor.bytes) code = static_cast<std::byte>(random() % 255);
+          INFO(b << " on " << target << ", d=" << d << ", swiglu=" << gates << ", seed " << Catch::getSeed());
+          const RunResult result =
+              run_template(test::executor_of(target), scaled_gemm(), {.problem = problem, .inputs = in});
+          CHECK(result.verdict.first.empty());
+          REQUIRE(result.verdict.ok());
+        }
 }
 
 TEST_CASE("scaled_gemm: scales beyond f16 round, vanish or become infinite, and zeros stay zeros") {

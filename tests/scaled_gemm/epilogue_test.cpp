@@ -179,8 +179,20 @@ TEST_CASE("scaled_gemm, epilogue: what does not go together is refused") {
              ContainsSubstring("does not fit f32"));
 }
 
-TEST_CASE("scaled_gemm, epilogue: a pitch of C without C is refused") {
+TEST_CASE("scaled_gemm, epilogue: with a factor of 0 there is no C") {
+  const Settings problem =
+      with(shape(19, 80, 160), with(formats("bf16", "s4"), {{"c", "f32"}, {"beta", "0"}}));
+  for (const char* target : {"sm_80", "sm_90a"}) {
+    const RunResult result = run({problem, target}, problem, {});
+    for (const HostTensor& tensor : result.tensors) CHECK(tensor.plan.name != "c");
+  }
+}
+
+TEST_CASE("scaled_gemm, epilogue: what is said of C without C is refused") {
   const Settings problem = with(shape(19, 80, 160), formats("bf16", "s4"));
+  for (const auto& [name, value] : {std::pair{"beta", "2"}, {"beta", "-0.5"}, {"add_c", "before"}})
+    CHECK_THAT(refusal([&] { scaled_gemm().problem(with(problem, {{name, value}})); }),
+               ContainsSubstring(name) && ContainsSubstring("give c a type"));
   CHECK_THAT(refusal([&] { scaled_gemm().problem(with(problem, {{"ldc", "80"}})); }),
              ContainsSubstring("give c a type"));
   CHECK_THAT(refusal([&] { scaled_gemm().problem(with(problem, {{"c", "bf16"}, {"ldc", "79"}})); }),

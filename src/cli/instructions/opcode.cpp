@@ -7,6 +7,7 @@
 #include <functional>
 #include <set>
 
+#include "ptxloom/lower.hpp"
 #include "spec/select.hpp"
 
 namespace ptxloom::cli {
@@ -50,8 +51,10 @@ std::vector<Variant> search(const Specs& specs, const std::string& wanted) {
   return found;
 }
 
-/// Lists the targets that each opcode needs; documented opcodes only, if there are any.
-[[noreturn]] void refuse_target(const std::string& wanted, std::vector<Variant> found, const Target& target) {
+/// Lists the targets that each opcode needs; documented opcodes only, if there are any. Says so if the
+/// library has a fallback.
+[[noreturn]] void refuse_target(const Specs& specs, const std::string& wanted, std::vector<Variant> found,
+                                const Target& target) {
   const auto documented = [](Variant v) { return !v.undocumented(); };
   if (std::ranges::any_of(found, documented)) std::erase_if(found, std::not_fn(documented));
   std::set<std::string> needs;
@@ -62,6 +65,9 @@ std::vector<Variant> search(const Specs& specs, const std::string& wanted) {
     if (!needs.insert(where).second || listed++ == kMostNeeds) continue;
     list += fmt::format("{}{} needs {}", list.empty() ? "" : "\n  ", variant.opcode(), where);
   }
+  const bool emulated = std::ranges::any_of(
+      found, [&](Variant v) { return lower::support(specs, v, target) == lower::Support::emulated; });
+  if (emulated) list += fmt::format("\n  on {} ptxloom/lower.hpp emulates it", target.name());
   throw Error(ErrorKind::illegal_ptx, "not-on-target", fmt::format("{} is not on {}", wanted, target.name()),
               list);
 }
@@ -79,7 +85,7 @@ std::vector<Variant> find_opcode(const Specs& specs, const std::string& wanted,
   if (target) {
     const std::vector<Variant> anywhere = found;
     std::erase_if(found, [&](Variant v) { return !v.since(*target); });
-    if (found.empty()) refuse_target(wanted, anywhere, *target);
+    if (found.empty()) refuse_target(specs, wanted, anywhere, *target);
   }
   std::set<std::string_view> opcodes;
   for (const Variant& variant : found) opcodes.insert(variant.opcode());

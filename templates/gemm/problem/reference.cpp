@@ -149,16 +149,15 @@ class Scales {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 /// The spacing of a type's numbers: relative, and the smallest one; and the largest number, if larger values
-/// saturate to it, or the threshold from which they round to infinity. Types of more than 16 bits, and bf16,
-/// have no limit here.
+/// saturate to it, or what rounds to infinity.
 struct Grid {
   double relative = 0, smallest = 0, largest = kInfinity, infinite = kInfinity;
 };
 Grid grid(Type type) {
   if (type == f64) return {.relative = 0x1p-52};
-  if (type == f32) return {.relative = 0x1p-23};
-  if (type == f16) return {.relative = 0x1p-10, .smallest = 0x1p-24, .infinite = 65520};
-  if (type == bf16) return {.relative = 0x1p-7};
+  if (type == f32) return {.relative = 0x1p-23, .infinite = first_infinite(f32)};
+  if (type == f16) return {.relative = 0x1p-10, .smallest = 0x1p-24, .infinite = first_infinite(f16)};
+  if (type == bf16) return {.relative = 0x1p-7, .infinite = first_infinite(bf16)};
   if (type == e4m3) return {.relative = 0x1p-3, .smallest = 0x1p-9, .largest = 448};
   if (type == e5m2) return {.relative = 0x1p-2, .smallest = 0x1p-16, .largest = 57344};
   return {.smallest = 1, .largest = 127};  // s8
@@ -178,6 +177,8 @@ struct Dot {
   double sum = 0;
   double rounded = 0;  // grows with the partial sums that the accumulator rounds
   double scaled = 0;   // and with those of the f32 sum of scaled blocks
+  double reach = 0;    // no partial sum is larger, however k is divided; |sum| if all products have one sign
+  double accumulated = 0;  // the same of the tensor cores' sums, before the scales of blocks
 };
 
 Dot dot(const Problem& p, Values& a, Values& b, const Scales& scales, std::uint64_t row,
@@ -203,6 +204,8 @@ Dot dot(const Problem& p, Values& a, Values& b, const Scales& scales, std::uint6
     // products are multiples of what is kept at that magnitude, nothing is dropped.
     const double reach = std::max(high - low, term);
     const bool exact = reach * kept <= unit;
+    result.reach += reach * std::abs(scale);
+    result.accumulated = std::max(result.accumulated, reach);
     if (!exact)
       result.rounded +=
           (units_of(p, end - begin) + std::abs(lean)) * (std::max(high, -low) * std::abs(scale) + 1e-30);
@@ -216,6 +219,13 @@ Dot dot(const Problem& p, Values& a, Values& b, const Scales& scales, std::uint6
 struct Terms {
   double factor = 1, c = 0, bias = 0, scale_d = 1;
 };
+
+// Whether something on the way to D may exceed the range of its type. `epilogue`: the largest of its sums.
+bool overflows(const Problem& p, const Dot& dot, double factor, double epilogue) {
+  const double scaled = dot.reach * std::max(1.0, std::abs(factor));
+  return dot.accumulated >= grid(p.accumulator).infinite ||
+         std::max(scaled, epilogue) >= grid(p.arithmetic).infinite;
+}
 
 // D from the sum, in the result's type, and the error allowed for the kernel's accumulator type: tensor cores
 // align the products of a step to the largest and truncate there.
@@ -243,7 +253,12 @@ Expectation::Point point(const Problem& p, const Dot& dot, const Terms& terms, s
   const double bending = bent ? 8 * step * std::abs(argument) : 0;
   const double before = 1.13 * (summing + scaling) + bending;
   const double around = before * std::abs(terms.scale_d);
-  if (std::abs(wanted) - around >= d.infinite) return {index, std::copysign(kInfinity, wanted), 0};
+  const bool infinite = std::abs(wanted) - around >= d.infinite, one_sign = dot.reach <= std::abs(dot.sum);
+  // Infinity minus infinity is NaN, and an infinite sum stays so whatever it is multiplied by.
+  if (std::isfinite(wanted) && !(infinite && one_sign) &&
+      overflows(p, dot, terms.factor, std::abs(product) + std::abs(c) + std::abs(terms.bias)))
+    return {index, value, kInfinity};
+  if (infinite) return {index, std::copysign(kInfinity, wanted), 0};
   if (std::abs(wanted) + around >= d.infinite)
     return {index, value, kInfinity};  // a finite number may be right, too
   const double rounding = (d.relative * (std::abs(value) + around) + d.smallest) / 2;

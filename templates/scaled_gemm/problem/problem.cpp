@@ -75,10 +75,10 @@ Problem::Problem(const Settings& words)
   row_weights = words.at("row_weights") == "yes";
   swiglu = words.at("swiglu") == "yes";
   if (words.at("bias") != "none") bias = *find_type(words.at("bias"));
-  if (words.at("c") != "none") c = *find_type(words.at("c"));
-  ldc = size_of(words, "ldc");
   alpha = real_of(words, "alpha");
   beta = real_of(words, "beta");
+  if (words.at("c") != "none" && beta != 0) c = *find_type(words.at("c"));
+  ldc = size_of(words, "ldc");
   activation = *kit::find_activation(words.at("activation"));
   c_last = words.at("add_c") == "after";
   a.batched = separate();

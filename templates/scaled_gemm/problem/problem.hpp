@@ -77,7 +77,7 @@ struct Problem {
   Type d;
   std::uint32_t ldd = 0;
   std::optional<Type> bias;  ///< of a number for each column of the product
-  std::optional<Type> c;     ///< of a matrix that is added to the result
+  std::optional<Type> c;     ///< of a matrix that is added to the result; none if beta is 0
   std::uint32_t ldc = 0;
   double alpha = 1, beta = 1;  ///< factors of the product and of C
   Activation activation = Activation::none;

@@ -190,6 +190,7 @@ class Reference {
     const double value = result.value * weight + added;
     const std::uint64_t index = row * p_.ldd + column;
     if (!std::isfinite(value)) return {.index = index, .value = value, .tolerance = 0};
+    if (std::isinf(result.error)) return {.index = index, .value = value, .tolerance = HUGE_VAL};
     const double precision = p_.d == bf16 ? 0x1p-8 : p_.d == f16 ? 0x1p-11 : 0x1p-24;
     const double smallest = p_.d == f16 ? 0x1p-25 : 0x1p-133;
     const double weighing = weight == 1 && c_ == nullptr
@@ -197,9 +198,9 @@ class Reference {
                                 : std::ldexp(std::abs(result.value * weight) + std::abs(added), -22) + kLeast;
     const double tolerance =
         result.error * std::abs(weight) + weighing + std::abs(value) * precision + smallest;
-    if (std::abs(value) - tolerance >= infinite())
+    if (std::abs(value) - tolerance >= first_infinite(p_.d))
       return {.index = index, .value = std::copysign(HUGE_VAL, value), .tolerance = 0};
-    if (std::abs(value) + tolerance >= infinite())  // a finite number may be right, too
+    if (std::abs(value) + tolerance >= first_infinite(p_.d))  // a finite number may be right, too
       return {.index = index, .value = value, .tolerance = HUGE_VAL};
     return {.index = index, .value = value, .tolerance = tolerance};
   }
@@ -207,6 +208,7 @@ class Reference {
  private:
   static constexpr double kLeast = 0x1p-147;
 
+  /// With an infinite error, anything may come of it: what is added up exceeds the range of f32 on the way.
   struct Sum {
     double value = 0, error = 0;
   };
@@ -234,7 +236,10 @@ class Reference {
     const double bias = summand(bias_, batch * p_.n + column);
     const double scaling =
         scale == 1 && bias_ == nullptr ? 0 : std::ldexp(std::abs(sum * scale) + std::abs(bias), -22) + kLeast;
-    return {sum * scale + bias, error * std::abs(scale) + scaling};
+    const double largest = magnitudes * std::max(1.0, std::abs(scale)) + std::abs(bias);
+    const bool certain = magnitudes == std::abs(sum) && std::abs(sum * scale + bias) >= first_infinite(f32);
+    if (std::max(largest, std::abs(scale)) >= first_infinite(f32) && !certain) error = HUGE_VAL;
+    return {sum * scale + bias, std::isinf(error) ? error : error * std::abs(scale) + scaling};
   }
 
   /// What a kernel loses that makes bf16 of both operands.
@@ -284,16 +289,11 @@ class Reference {
   Sum gated(std::uint64_t row, std::uint64_t column) const {
     const std::uint64_t first = column / kGateColumns * 2 * kGateColumns + column % kGateColumns;
     const Sum gate = sum_of(row, first), value = sum_of(row, first + kGateColumns);
+    if (std::isinf(gate.error) || std::isinf(value.error)) return {gate.value, HUGE_VAL};
     const double bent = gate.value / (1 + std::exp(-gate.value)), product = bent * value.value;
     const double bending = 1.1 * gate.error + std::abs(gate.value) * 0x1p-125;
     return {product, bending * (std::abs(value.value) + value.error) + std::abs(bent) * value.error +
                          std::ldexp(std::abs(product), -19) + kLeast};
-  }
-
-  /// What is rounded to infinity: from half a unit in the last place above the largest number on.
-  double infinite() const {
-    if (p_.d == f16) return 65520;
-    return p_.d == bf16 ? 0x1.ffp127 : 0x1.ffffffp127;
   }
 
   const Problem& p_;

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <string>
+#include <utility>
 
 #include "ptxloom/error.hpp"
 #include "ptxloom/kit/weight_layout.hpp"
@@ -58,6 +59,12 @@ void check_epilogue(const Settings& words) {
                               words.at(factor)),
                   "scale the operands");
   const bool before = words.at("add_c") == "before";
+  const bool factor = real_of(words, "beta") != 1 && real_of(words, "beta") != 0;
+  for (const auto& [name, given] : {std::pair{"beta", factor}, {"add_c", before}})
+    if (given && words.at("c") == "none")
+      throw Error(ErrorKind::usage, "bad-value",
+                  fmt::format("scaled_gemm: {}={} without c", name, words.at(name)),
+                  fmt::format("give c a type, or leave {} out", name));
   if (words.at("swiglu") == "yes" && (before || words.at("activation") != "none"))
     throw Error(ErrorKind::usage, "bad-value",
                 fmt::format("scaled_gemm: {} cannot be used with swiglu=yes",
