@@ -164,7 +164,7 @@ TEST_CASE(
           INFO(b << " on " << target << ", d=" << d << ", swiglu=" << gates << ", seed " << Catch::getSeed());
           const RunResult result =
               run_template(test::executor_of(target), scaled_gemm(), {.problem = problem, .inputs = in});
-          CHECK(result.verdict.first.empty());
+          CHECK(result.verdict.first == "");
           REQUIRE(result.verdict.ok());
         }
 }

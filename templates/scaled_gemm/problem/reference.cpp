@@ -189,8 +189,9 @@ class Reference {
     const double weight = factor(row_weights_, row);
     const double value = result.value * weight + added;
     const std::uint64_t index = row * p_.ldd + column;
+    if (std::isinf(result.error) || loses_infinity(result, value))
+      return {.index = index, .value = value, .tolerance = HUGE_VAL};
     if (!std::isfinite(value)) return {.index = index, .value = value, .tolerance = 0};
-    if (std::isinf(result.error)) return {.index = index, .value = value, .tolerance = HUGE_VAL};
     const double precision = p_.d == bf16 ? 0x1p-8 : p_.d == f16 ? 0x1p-11 : 0x1p-24;
     const double smallest = p_.d == f16 ? 0x1p-25 : 0x1p-133;
     const double weighing = weight == 1 && c_ == nullptr
@@ -216,13 +217,14 @@ class Reference {
   /// An element of the product, with the scales of tensors.
   Sum sum_of(std::uint64_t row, std::uint64_t column) const {
     const std::uint64_t batch = *batch_of(row);
-    double sum = 0, magnitudes = 0;
+    double sum = 0, positive = 0, negative = 0;
     const Matrix::Row &a = a_.row(row), &b = b_.row(batch * p_.n + column);
     for (std::uint64_t i = 0; i < p_.k; ++i) {
       const double product = a.values[i] * b.values[i];
       sum += product;
-      magnitudes += std::abs(product);
+      (product < 0 ? negative : positive) += std::abs(product);
     }
+    const double magnitudes = positive + negative;
     // Each instruction cuts its products and the accumulator off 24 bits below the largest of them. Where it
     // keeps 13 bits of all of k, error_of_runs() is enough.
     const bool fp8 = p_.a.format.element == e4m3 && p_.row_scales();
@@ -236,10 +238,17 @@ class Reference {
     const double bias = summand(bias_, batch * p_.n + column);
     const double scaling =
         scale == 1 && bias_ == nullptr ? 0 : std::ldexp(std::abs(sum * scale) + std::abs(bias), -22) + kLeast;
-    const double largest = magnitudes * std::max(1.0, std::abs(scale)) + std::abs(bias);
-    const bool certain = magnitudes == std::abs(sum) && std::abs(sum * scale + bias) >= first_infinite(f32);
-    if (std::max(largest, std::abs(scale)) >= first_infinite(f32) && !certain) error = HUGE_VAL;
-    return {sum * scale + bias, std::isinf(error) ? error : error * std::abs(scale) + scaling};
+    const double value = sum * scale + bias, against = sum < 0 ? positive : negative;
+    if (overflows(std::isinf(sum) ? against : magnitudes, scale, bias) &&
+        !(against == 0 && is_infinite(value)))
+      error = HUGE_VAL;
+    return {value, std::isinf(error) ? error : error * std::abs(scale) + scaling};
+  }
+
+  static bool is_infinite(double value) { return std::abs(value) >= first_infinite(f32); }
+  /// Whether a kernel that computes sum * scale + bias may exceed the range of f32.
+  static bool overflows(double sum, double scale, double bias) {
+    return is_infinite(scale) || is_infinite(sum * std::max(1.0, std::abs(scale)) + std::abs(bias));
   }
 
   /// What a kernel loses that makes bf16 of both operands.
@@ -277,11 +286,17 @@ class Reference {
     return error;
   }
 
+  /// Whether a kernel may have infinity in f32, of which it makes NaN or infinity where `made` is finite.
+  static bool loses_infinity(const Sum& x, double made) {
+    return is_infinite(std::abs(x.value) + x.error) && !is_infinite(made);
+  }
+
   /// The slope of an activation is at most 1.13, and its building blocks are approximate.
   Sum activated(const Sum& x) const {
     const bool bent = p_.activation != Activation::relu;
-    return {kit::activate(p_.activation, x.value),
-            1.13 * x.error + (bent ? std::abs(x.value) * 0x1p-20 + kLeast : 0)};
+    const double made = kit::activate(p_.activation, x.value);
+    if (bent && loses_infinity(x, made)) return {made, HUGE_VAL};
+    return {made, 1.13 * x.error + (bent ? std::abs(x.value) * 0x1p-20 + kLeast : 0)};
   }
 
   /// silu(gate) * value. The slope of silu is at most 1.1; the approximations that it is made of are good to
@@ -289,8 +304,10 @@ class Reference {
   Sum gated(std::uint64_t row, std::uint64_t column) const {
     const std::uint64_t first = column / kGateColumns * 2 * kGateColumns + column % kGateColumns;
     const Sum gate = sum_of(row, first), value = sum_of(row, first + kGateColumns);
-    if (std::isinf(gate.error) || std::isinf(value.error)) return {gate.value, HUGE_VAL};
     const double bent = gate.value / (1 + std::exp(-gate.value)), product = bent * value.value;
+    if (std::isinf(gate.error) || std::isinf(value.error) || loses_infinity(gate, product) ||
+        loses_infinity(value, product))
+      return {product, HUGE_VAL};
     const double bending = 1.1 * gate.error + std::abs(gate.value) * 0x1p-125;
     return {product, bending * (std::abs(value.value) + value.error) + std::abs(bent) * value.error +
                          std::ldexp(std::abs(product), -19) + kLeast};
