@@ -24,9 +24,11 @@ bool MemoryShadow::is_padding(std::size_t byte, std::size_t begin, std::size_t e
   while (first > begin && is_unwritten(first - 1)) --first;
   while (last < end && is_unwritten(last)) ++last;
   if (first == begin) return false;
-  const std::size_t alignment =
-      std::max(largest_member(last, last + 1), largest_member(first - std::min(first, kNear), first));
-  return alignment != 0 && last == (first + alignment - 1) / alignment * alignment;
+  const auto aligned_to = [&](std::size_t member) {
+    return member != 0 && last == (first + member - 1) / member * member;
+  };
+  return aligned_to(largest_member(last, last + 1)) ||
+         aligned_to(largest_member(first - std::min(first, kNear), first));
 }
 
 }  // namespace ptxloom::exec

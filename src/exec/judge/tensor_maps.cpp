@@ -83,7 +83,8 @@ void TensorMaps::use(const Actor& actor, const std::byte* map) {
   report(
       actor, misuse,
       writes.released
-          ? "use fence.proxy.tensormap::generic.acquire of the map's 128 bytes, with a scope that includes who "
+          ? "use fence.proxy.tensormap::generic.acquire of the map's 128 bytes, with a scope that includes "
+            "who "
             "writes them, before the copy"
           : "use fence.proxy.tensormap::generic.release after the write, or tensormap.cp_fenceproxy for it",
       [&] {

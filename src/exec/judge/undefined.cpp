@@ -172,7 +172,7 @@ void Undefined::carry(Warp& warp, const DataFlow& flow, Mask lanes) {
       shadow.set(flow.out[i].slot, lane, results[i][static_cast<std::size_t>(lane)]);
     });
     set_origin(warp, flow.out[i].slot, origin);
-    if (flow.moves)
+    if (flow.rule == FlowRule::pack)
       for_lanes(moves_padding(warp, flow, lanes),
                 [&](int lane) { shadow.set_padding(flow.out[i].slot, lane); });
   }
