@@ -98,11 +98,12 @@ void issue(Transfer transfer, const SharedPlace& barrier, std::uint32_t bytes) {
   transfer.begin(true);
   const auto shared = std::make_shared<Transfer>(std::move(transfer));
   Mbarriers& barriers = barrier.block->state<Mbarriers>();
-  barriers.after_failed_test(shared->actor(), barrier.offset,
-                             [&barriers, shared, offset = barrier.offset, bytes] {
-                               shared->land();
-                               barriers.complete(shared->actor(), offset, bytes);
-                             });
+  barriers.after_failed_test(shared->actor(), barrier.offset, [&barriers, shared, barrier, bytes] {
+    shared->land();
+    const Actor& actor = shared->actor();
+    if (Judge* judge = actor.warp->judge()) judge->count_ends(actor, barrier);
+    barriers.complete(actor, barrier.offset, bytes);
+  });
 }
 
 void issue(Transfer transfer) {

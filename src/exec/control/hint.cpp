@@ -71,6 +71,21 @@ void run_proxy_fence(Warp& warp, const Operation&, Mask mask) {
     judge->fence_proxy(warp, mask, {.own_shared = own_shared, .shared = shared, .global = global});
 }
 
+// fence.proxy.async::generic.acquire and .release are fences of that kind, too.
+void run_acquiring_proxy_fence(Warp& warp, const Operation&, Mask mask) {
+  Judge* const judge = warp.judge();
+  if (judge == nullptr) return;
+  judge->fence(warp, mask, Scope::cluster, {.acquires = true, .releases = false});
+  judge->fence_proxy(warp, mask, {.own_shared = true, .shared = true, .global = false});
+}
+
+void run_releasing_proxy_fence(Warp& warp, const Operation&, Mask mask) {
+  Judge* const judge = warp.judge();
+  if (judge == nullptr) return;
+  judge->fence_proxy(warp, mask, {.own_shared = true, .shared = false, .global = false});
+  judge->fence(warp, mask, Scope::cluster, {.acquires = false, .releases = true});
+}
+
 void decode_proxy_fence(Decoder& decoder) {
   if (decoder.word("proxy") == "alias") return decode_nothing(decoder);  // a location has one address here
   const std::string_view space = decoder.word("space");
@@ -78,6 +93,13 @@ void decode_proxy_fence(Decoder& decoder) {
   if (space == "shared::cta") return decoder.emit(&run_proxy_fence<true, false, false>);
   decoder.emit(space == "shared::cluster" ? &run_proxy_fence<true, true, false>
                                           : &run_proxy_fence<true, true, true>);
+}
+
+void decode_restricted_proxy_fence(Decoder& decoder) {
+  const std::string_view sem = decoder.word("sem");
+  if (sem == "acquire") return decoder.emit(&run_acquiring_proxy_fence);
+  if (sem == "release") return decoder.emit(&run_releasing_proxy_fence);
+  decode_proxy_fence(decoder);
 }
 
 void run_tensor_map_release(Warp& warp, const Operation&, Mask) {
@@ -202,7 +224,9 @@ constexpr std::array kForms{
     Semantics{"fence.restrict", decode_fence, {.rule = FlowRule::none, .synchronises = true}},
     Semantics{"fence.mbarrier_init", decode_init_fence, {.rule = FlowRule::none, .synchronises = true}},
     Semantics{"fence.proxy", decode_proxy_fence, {.rule = FlowRule::none, .synchronises = true}},
-    Semantics{"fence.proxy.restrict", decode_proxy_fence, {.rule = FlowRule::none, .synchronises = true}},
+    Semantics{"fence.proxy.restrict",
+              decode_restricted_proxy_fence,
+              {.rule = FlowRule::none, .synchronises = true}},
     Semantics{"fence.proxy.tensormap.release",
               decode_tensor_map_release,
               {.rule = FlowRule::none, .synchronises = true}},

@@ -96,7 +96,7 @@ DataFlow data_flow_of(const Code& code, const Operation& op, const FormFlow& dec
       continue;
     }
     if (spec.kind != OperandSpec::Kind::value) continue;
-    if (flow.rule == FlowRule::matrix && !is_matrix(instruction.variant, spec)) {
+    if ((flow.rule == FlowRule::matrix && !is_matrix(instruction.variant, spec)) || spec.name == "MASK") {
       reader.add(operands[i], spec.type.bits, flow.addresses);
       continue;
     }

@@ -28,8 +28,8 @@ std::uint64_t value_of(Warp& warp, const FlowPiece& piece, int lane);
 struct DataFlow {
   FlowRule rule = FlowRule::none;
   FlowFunction function = nullptr;            ///< of the rule `computed`
-  std::vector<FlowPiece> in, out, addresses;  ///< addresses: for a matrix instruction, everything except
-                                              ///< matrices
+  std::vector<FlowPiece> in, out, addresses;  ///< addresses: also a member mask, and for a matrix
+                                              ///< instruction everything except matrices
   std::vector<FlowPiece> of_wgmma;            ///< registers it accesses that some wgmma uses as D or A
   bool multiplies = false;                    ///< it is a wgmma
   bool moves = false;                         ///< its result is its operand

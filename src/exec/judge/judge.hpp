@@ -180,6 +180,8 @@ class Judge {
   /// `kind`: strong if the copy reduces.
   void write_begins(const Actor& actor, const std::byte* to, std::uint32_t bytes, AccessKind kind);
   void write_ends(const Actor& actor, const std::byte* to, std::uint32_t bytes, AccessKind kind, End end);
+  /// A copy has counted on an mbarrier: what its issue did there is over, as those learn who wait.
+  void count_ends(const Actor& actor, const SharedPlace& barrier) { races_.count_ends(actor, barrier); }
   /// A copy moves bytes from one place to another: when it has read them, and when they have arrived.
   void copies_out(const Actor& actor, const std::byte* to, const std::byte* from, std::uint32_t bytes);
   void copied(const Actor& actor, const std::byte* to, const std::byte* from, std::uint32_t bytes);

@@ -135,7 +135,7 @@ Past Order::within_block(Party party, const Past& past) const {
     if (i == copies_ || i / warps_ == party / warps_) continue;
     Knowledge& other = within.parties[i];
     other.over.join(other.seen);
-    other = {.seen = {}, .over = other.over, .fenced = {}};
+    other.seen = {};
   }
   return within;
 }

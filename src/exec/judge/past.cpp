@@ -44,8 +44,11 @@ void Past::join(const Past& other) {
 void Past::join_over(const Past& other) {
   if (parties.size() < other.parties.size()) parties.resize(other.parties.size());
   for (std::size_t i = 0; i < other.parties.size(); ++i) {
-    parties[i].over.join(other.parties[i].seen);
-    parties[i].over.join(other.parties[i].over);
+    Knowledge& known = parties[i];
+    known.over.join(other.parties[i].seen);
+    known.over.join(other.parties[i].over);
+    for (std::size_t space = 0; space < known.fenced.size(); ++space)
+      known.fenced[space].join(other.parties[i].fenced[space]);
   }
 }
 

@@ -46,7 +46,7 @@ struct Past {
   /// Whether it has all that the other one has. False if that is not easy to see.
   bool covers(const Past& other) const;
   void join(const Past& other);
-  /// All of it is over.
+  /// All of it is over, and what is fenced is fenced.
   void join_over(const Past& other);
   /// The parties [first, first + count) are those of the thread block of who fences.
   void fence_proxy(const ProxyFence& fence, const Past& known, std::size_t first, std::size_t count);

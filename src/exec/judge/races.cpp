@@ -22,6 +22,7 @@ void Races::start() {
   order_.reset(blocks.size(), blocks.front().warps().size(),
                grid == nullptr || grid->apart ? nullptr : &grid->order, cluster_->index());
   hidden_.clear();
+  sources_.clear();
   logs_.resize(blocks.size());
   for (SharedLog& log : logs_) log.reset(cluster_->grid().shared_bytes());
 }
@@ -312,6 +313,7 @@ void Races::read_ends(const Actor& actor, const SharedPlace& place, std::uint32_
     --cell.copied_from;
     note_read(now, cell);
   });
+  if (by == order_.copies()) source_read(actor, place);
 }
 
 void Races::write_begins(const Actor& actor, const SharedPlace& place, std::uint32_t bytes, AccessKind kind) {
@@ -341,6 +343,17 @@ void Races::write_ends(const Actor& actor, const SharedPlace& place, std::uint32
   logs_[place.block->rank()].for_cells(place.offset, bytes, [&](SharedCell& cell, std::uint32_t) {
     cell.write = now;
     cell.copied_to = false;
+  });
+}
+
+void Races::count_ends(const Actor& actor, const SharedPlace& barrier) {
+  const std::uint32_t operation = cluster_->grid().code().number_of(*actor.op);
+  logs_[barrier.block->rank()].for_cells(barrier.offset, 8, [&](SharedCell& cell, std::uint32_t) {
+    for (Touch* touch : {&cell.read, &cell.other_read}) {  // operations on mbarriers count as reads
+      if (touch->party == party_of(*actor.warp) && touch->lane == actor.lane &&
+          touch->operation == operation)
+        touch->party = order_.copies();
+    }
   });
 }
 

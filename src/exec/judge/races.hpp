@@ -45,6 +45,8 @@ class Races {
   /// A copy that writes is issued; its data has arrived. A reduction is strong: several may reduce into one
   /// place.
   void write_begins(const Actor& actor, const SharedPlace& place, std::uint32_t bytes, AccessKind kind);
+  /// The copy has counted on its mbarrier: what its issue did there is over, as those learn who wait.
+  void count_ends(const Actor& actor, const SharedPlace& barrier);
   void write_ends(const Actor& actor, const SharedPlace& place, std::uint32_t bytes, AccessKind kind,
                   Party by);
   /// wgmma reads an operand; wgmma_operands.hpp remembers it.
@@ -97,6 +99,7 @@ class Races {
   void check_other_readers(const Here& here, const SharedCell& cell);
   void note_read(const Touch& now, SharedCell& cell) const;
   void note_strong_write(const Touch& now, SharedCell& cell, bool updates = false) const;
+  void source_read(const Actor& actor, const SharedPlace& place);
   void reduction_ends(const SharedPlace& place, std::uint32_t bytes, const Touch& reducing, Party by);
   bool is_shown(const Touch& now, const SharedCell& cell) const;
   bool knows_all(const Touch& now, const SharedCell& cell) const;
@@ -117,7 +120,13 @@ class Races {
     SharedPlace barrier;
   };
   std::vector<Hidden> hidden_;  // mbarriers before fence.mbarrier_init
-  bool found_ = false;          // by the current access
+  struct Source {
+    Actor actor;
+    SharedPlace place;
+    Time read;
+  };
+  std::vector<Source> sources_;  // of the last copy of each instruction and lane that an mbarrier counts
+  bool found_ = false;           // by the current access
 };
 
 }  // namespace ptxloom::exec

@@ -1,11 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "exec/judge/races.hpp"
 #include "exec/machine/cluster.hpp"
 
 // When shared memory of another thread block may be accessed, and mbarriers in it.
 namespace ptxloom::exec {
+namespace {
+
+void report_source(const Actor& actor) {
+  report(actor, {.code = "copy-not-awaited"},
+         "let the thread block that waits for the copy arrive at an mbarrier or a barrier of the cluster, "
+         "and wait there before the exit",
+         [] { return "the thread block may exit before this copy has read its shared memory"; });
+}
+
+}  // namespace
 
 // A thread block of the cluster may start late: its shared memory exists only from then on.
 void Races::check_started(const Here& here, const Block& block) {
@@ -37,9 +49,28 @@ bool Races::outlives(const Block& block, const Touch& access, bool reads) const 
   return false;
 }
 
+// A thread block stays until copies have read its shared memory. Who waits for them may tell it.
+void Races::source_read(const Actor& actor, const SharedPlace& place) {
+  if (cluster_->blocks().size() == 1 || cluster_->grid().launch().findings == nullptr) return;
+  if (place.block->ended()) return report_source(actor);
+  const auto same = std::ranges::find_if(sources_, [&](const Source& each) {
+    return each.actor.warp == actor.warp && each.actor.op == actor.op && each.actor.lane == actor.lane;
+  });
+  const Source source{actor, place, order_.now()};
+  if (same == sources_.end()) {
+    sources_.push_back(source);
+  } else {
+    *same = source;
+  }
+}
+
 void Races::block_exits(const Block& block) {
   if (cluster_->blocks().size() == 1 || cluster_->grid().launch().findings == nullptr) return;
   const std::size_t warps = block.warps().size();
+  for (const Source& source : sources_) {
+    const Touch read{.time = source.read, .party = order_.copies(), .lane = kSeveralLanes};
+    if (source.place.block == &block && !outlives(block, read, true)) report_source(source.actor);
+  }
   const auto judge = [&](const Touch& touch, std::uint32_t offset, bool reads) {
     if (touch.time == 0 || touch.party == order_.copies() || touch.party / warps == block.rank() ||
         outlives(block, touch, reads))

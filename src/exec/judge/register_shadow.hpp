@@ -21,6 +21,7 @@ class RegisterShadow {
   void reset(const Code& code) {
     file_.resize(code.registers.size());
     states_.assign(code.registers.size() / kStep, State::defined);
+    padding_.clear();
     for (const auto& function : code.register_slots) {
       for (const Slot& slot : function) {
         state(slot) = State::undefined;
@@ -45,6 +46,7 @@ class RegisterShadow {
   }
   void set(const Slot& slot, int lane, std::uint64_t bits) {
     if (slot.offset == kNobodys || (bits == 0 && is_defined(slot))) return;
+    if (!padding_.empty()) padding_[slot.offset / kStep] &= ~lane_bit(lane);
     spread(slot);
     if (slot.bytes == 0) {
       Lanes<bool>(file_.data(), plain(slot)).set(lane, (bits & 1) != 0);
@@ -52,6 +54,13 @@ class RegisterShadow {
       write_element(file_.data(), slot, lane, bits);
     }
   }
+  /// The undefined bits of a lane, which were set just now, are padding of a struct that was only moved.
+  void set_padding(const Slot& slot, int lane) {
+    if (padding_.empty()) padding_.resize(states_.size());
+    padding_[slot.offset / kStep] |= lane_bit(lane);
+  }
+  /// The lanes whose undefined bits are.
+  Mask padding(const Slot& slot) const { return padding_.empty() ? 0 : padding_[slot.offset / kStep]; }
   /// The lanes get a value; `live` are all lanes there are.
   void define(const Slot& slot, Mask lanes, Mask live) {
     if (is_defined(slot)) return;
@@ -65,7 +74,10 @@ class RegisterShadow {
   /// For instructions that move matrix elements: the file, in which the undefined bits of registers of at
   /// most eight bytes may be accessed until they are closed.
   std::byte* open(std::span<const Slot> slots) {
-    for (const Slot& slot : slots) spread(slot);
+    for (const Slot& slot : slots) {
+      spread(slot);
+      if (!padding_.empty()) padding_[slot.offset / kStep] = 0;
+    }
     return file_.data();
   }
   void close(std::span<const Slot> slots) {
@@ -98,6 +110,7 @@ class RegisterShadow {
 
   std::vector<std::byte> file_;
   std::vector<State> states_;
+  std::vector<Mask> padding_;  // by register; empty: none
 };
 
 }  // namespace ptxloom::exec

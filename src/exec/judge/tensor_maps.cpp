@@ -45,7 +45,18 @@ TensorMaps::Writes TensorMaps::writes_of(const std::byte* map) const {
   return writes;
 }
 
+// A fence acquires what threads in its scope have written.
 void TensorMaps::acquire(const Actor& actor, const std::byte* map) {
+  const Code& code = cluster_->grid().code();
+  const Variant& variant = code.function_of(*actor.op).instructions[actor.op->instruction].variant;
+  const Scope scope = scope_of(variant.slot("scope").value_or(""));
+  bool in_scope = true;
+  global_->for_writes(map, kBytes, [&](const GlobalTouch& write) {
+    in_scope = in_scope && scope >= (write.cluster == cluster_->index()
+                                         ? order_->distance(party_of(*actor.warp), write.party)
+                                         : Scope::gpu);
+  });
+  if (!in_scope) return;
   auto& acquired = acquired_[map];
   std::erase_if(acquired, [&](const Acquire& each) { return each.warp == actor.warp; });
   acquired.push_back({.warp = actor.warp, .time = order_->now(), .version = writes_of(map).version});
@@ -72,7 +83,9 @@ void TensorMaps::use(const Actor& actor, const std::byte* map) {
   report(
       actor, misuse,
       writes.released
-          ? "use fence.proxy.tensormap::generic.acquire of the map's 128 bytes before the copy"
+          ? "use fence.proxy.tensormap::generic.acquire of the map's 128 bytes, with a scope that includes "
+            "who "
+            "writes them, before the copy"
           : "use fence.proxy.tensormap::generic.release after the write, or tensormap.cp_fenceproxy for it",
       [&] {
         return fmt::format("it uses a tensor map that {} writes, and {} through the tensormap proxy",

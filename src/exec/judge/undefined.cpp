@@ -122,7 +122,9 @@ Mask Undefined::check(Warp& warp, const Operation& op, Mask lanes, const FlowPie
 // A load or store leaves out the lanes; what decides anything else has to stop.
 Mask Undefined::check_addresses(Warp& warp, const Operation& op, const DataFlow& flow, Mask lanes) {
   const bool accesses = flow.rule == FlowRule::loaded || flow.rule == FlowRule::update || flow.stores;
-  const char* depends = flow.rule == FlowRule::matrix ? "it depends on" : "its address depends on";
+  const bool is_address = flow.rule != FlowRule::matrix && flow.rule != FlowRule::collective &&
+                          flow.rule != FlowRule::elsewhere && flow.rule != FlowRule::decides;
+  const char* depends = is_address ? "its address depends on" : "it depends on";
   Mask found = 0;
   for (const FlowPiece& piece : flow.addresses) found |= check(warp, op, lanes, piece, depends, accesses);
   return found;
@@ -170,7 +172,22 @@ void Undefined::carry(Warp& warp, const DataFlow& flow, Mask lanes) {
       shadow.set(flow.out[i].slot, lane, results[i][static_cast<std::size_t>(lane)]);
     });
     set_origin(warp, flow.out[i].slot, origin);
+    if (flow.rule == FlowRule::pack)
+      for_lanes(moves_padding(warp, flow, lanes),
+                [&](int lane) { shadow.set_padding(flow.out[i].slot, lane); });
   }
+}
+
+// The lanes in which every undefined bit that is read is padding.
+Mask Undefined::moves_padding(const Warp& warp, const DataFlow& flow, Mask lanes) {
+  const RegisterShadow& shadow = registers_of(warp);
+  for (const FlowPiece& piece : flow.in) {
+    if (shadow.is_defined(piece.slot)) continue;
+    for_lanes(lanes & ~shadow.padding(piece.slot), [&](int lane) {
+      if (undefined_of(shadow, piece, lane) != 0) lanes &= ~lane_bit(lane);
+    });
+  }
+  return lanes;
 }
 
 std::uint64_t Undefined::result(Warp& warp, const DataFlow& flow, std::size_t out, int lane) {
@@ -195,7 +212,8 @@ void Undefined::stores(Warp& warp, const Operation& op, Mask lanes) {
     if (flow_->exact)
       stored.bits =
           static_cast<std::uint8_t>(std::min<int>(piece.bits, 8 * static_cast<int>(flow_->element_bytes)));
-    check(warp, op, lanes, stored, "it stores", true);
+    const Mask padding = flow_->exact ? registers_of(warp).padding(piece.slot) : 0;
+    check(warp, op, lanes & ~padding, stored, "it stores", true);
   }
 }
 

@@ -24,7 +24,8 @@
 // undefined as a whole if any bit read is (which reports more than a machine shows: x * 0 with an undefined
 // x); matrix products are tracked per element (matrix/undefined_elements.hpp). The result of an atomic
 // operation on undefined memory stays undefined. Global memory is tracked if findings are collected: until
-// the host or a kernel writes it. To err on the side of silence, values of st.async count as defined.
+// the host or a kernel writes it. Padding of a struct (judge/memory_shadow.hpp) may be moved to global
+// memory, too. To err on the side of silence, values of st.async count as defined.
 namespace ptxloom::exec {
 
 class Cluster;
@@ -70,6 +71,7 @@ class Undefined {
  private:
   void carry(Warp& warp, const DataFlow& flow, Mask lanes);
   std::uint64_t result(Warp& warp, const DataFlow& flow, std::size_t out, int lane);
+  Mask moves_padding(const Warp& warp, const DataFlow& flow, Mask lanes);
   /// Reports undefined bits of the piece, and returns the lanes that have some. `goes_on`: these bits then
   /// count as defined, else the kernel stops.
   Mask check(Warp& warp, const Operation& op, Mask lanes, const FlowPiece& piece, const char* what,
@@ -82,9 +84,12 @@ class Undefined {
   Origin origin_of_inputs(const Warp& warp, const DataFlow& flow);
   std::string describe(const Warp& warp, Origin origin) const;
   // A load takes undefined bits; origin(i): where those of byte i come from.
+  template <class F, class P>
+  void load(const Actor& actor, std::span<const std::byte> undefined, F origin, P is_padding);
   template <class F>
-  void load(const Actor& actor, std::span<const std::byte> undefined, F origin);
+  void load(const Actor& actor, MemoryShadow& shadow, std::size_t offset, std::uint32_t bytes, F unwritten);
   void store(const Actor& actor, MemoryShadow& shadow, std::size_t offset, std::uint32_t bytes);
+  void store_padding(const Actor& actor, MemoryShadow& shadow, std::size_t offset, std::uint32_t bytes);
   std::byte stored_bits(const Actor& actor, std::uint32_t byte);
   void update(const Actor& actor, std::span<std::byte> undefined);
   Origin unwritten_shared(const Operation& op);

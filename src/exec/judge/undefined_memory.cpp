@@ -19,8 +19,8 @@ bool any_of(std::span<const std::byte> undefined) {
 
 }  // namespace
 
-template <class F>
-void Undefined::load(const Actor& actor, std::span<const std::byte> undefined, F origin) {
+template <class F, class P>
+void Undefined::load(const Actor& actor, std::span<const std::byte> undefined, F origin, P is_padding) {
   if (flow_ == nullptr || flow_->rule != FlowRule::loaded || !any_of(undefined)) return;
   RegisterShadow& shadow = registers_of(*actor.warp);
   const std::size_t size = flow_->element_bytes;
@@ -29,32 +29,44 @@ void Undefined::load(const Actor& actor, std::span<const std::byte> undefined, F
     std::uint64_t bits = 0;
     std::memcpy(&bits, undefined.data() + i * size, size);
     shadow.set(flow_->out[i].slot, actor.lane, bits);
-    if (bits != 0) set_origin(*actor.warp, flow_->out[i].slot, origin(i * size));
+    if (bits == 0) continue;
+    set_origin(*actor.warp, flow_->out[i].slot, origin(i * size));
+    bool padding = true;
+    for (std::size_t byte = i * size; byte < (i + 1) * size; ++byte)
+      padding = padding && (undefined[byte] == std::byte{} || is_padding(byte));
+    if (padding) shadow.set_padding(flow_->out[i].slot, actor.lane);
   }
 }
 
+template <class F>
+void Undefined::load(const Actor& actor, MemoryShadow& shadow, std::size_t offset, std::uint32_t bytes,
+                     F unwritten) {
+  load(
+      actor, shadow.bits(offset, bytes),
+      [&](std::size_t i) {
+        const Origin stored = shadow.origin(offset + i);
+        return stored != Origins::kUnwritten ? stored : unwritten(i);
+      },
+      [&](std::size_t i) { return shadow.is_padding(offset + i, offset, offset + bytes); });
+}
+
 void Undefined::read(const Actor& actor, const SharedPlace& place, std::uint32_t bytes) {
-  MemoryShadow& shadow = shared_[place.block->rank()];
-  load(actor, shadow.bits(place.offset, bytes), [&](std::size_t i) {
-    const Origin stored = shadow.origin(place.offset + i);
-    return stored != Origins::kUnwritten ? stored : unwritten_shared(*actor.op);
-  });
+  load(actor, shared_[place.block->rank()], place.offset, bytes,
+       [&](std::size_t) { return unwritten_shared(*actor.op); });
 }
 
 void Undefined::read_local(const Actor& actor, std::uint64_t offset, std::uint32_t bytes) {
-  MemoryShadow& shadow = local_of(*actor.warp);
-  const std::size_t at = local_offset(actor.lane, offset);
-  load(actor, shadow.bits(at, bytes), [&](std::size_t i) {
-    const Origin stored = shadow.origin(at + i);
-    return stored != Origins::kUnwritten ? stored : unwritten_local(actor, offset + i);
-  });
+  load(actor, local_of(*actor.warp), local_offset(actor.lane, offset), bytes,
+       [&](std::size_t i) { return unwritten_local(actor, offset + i); });
 }
 
 void Undefined::read_global(const Actor& actor, const std::byte* memory, std::uint32_t bytes) {
   GlobalShadow* const shadow = cluster_->grid().shadow();
   if (shadow == nullptr) return;
-  load(actor, shadow->bits(memory, bytes),
-       [&](std::size_t i) { return unwritten_global(*actor.op, memory + i); });
+  load(
+      actor, shadow->bits(memory, bytes),
+      [&](std::size_t i) { return unwritten_global(*actor.op, memory + i); },
+      [](std::size_t) { return false; });
 }
 
 std::byte Undefined::stored_bits(const Actor& actor, std::uint32_t byte) {
@@ -71,7 +83,19 @@ void Undefined::store(const Actor& actor, MemoryShadow& shadow, std::size_t offs
   if (flow_ != nullptr && flow_->rule == FlowRule::update) return update(actor, undefined);
   const bool exact = flow_ != nullptr && flow_->exact && undefined_in_;
   for (std::uint32_t i = 0; i < bytes; ++i) undefined[i] = exact ? stored_bits(actor, i) : std::byte{};
+  shadow.set_member(offset, bytes, flow_ != nullptr && flow_->exact ? flow_->element_bytes : 1);
+  if (exact) store_padding(actor, shadow, offset, bytes);
   if (exact) shadow.set_origin(offset, bytes, origin_of_inputs(*actor.warp, *flow_));
+}
+
+void Undefined::store_padding(const Actor& actor, MemoryShadow& shadow, std::size_t offset,
+                              std::uint32_t bytes) {
+  const RegisterShadow& registers = registers_of(*actor.warp);
+  const std::span undefined = shadow.bits(offset, bytes);
+  for (std::uint32_t i = 0; i < bytes && i / flow_->element_bytes < flow_->in.size(); ++i) {
+    const Mask lanes = registers.padding(flow_->in[i / flow_->element_bytes].slot);
+    if (undefined[i] != std::byte{} && (lanes >> actor.lane & 1) != 0) shadow.set_padding(offset + i);
+  }
 }
 
 void Undefined::write(const Actor& actor, const SharedPlace& place, std::uint32_t bytes) {
@@ -177,9 +201,14 @@ void Undefined::copy_in(const Actor& actor, const SharedPlace& to, const std::by
 void Undefined::copy_out(const Actor& actor, const SharedPlace& from, std::uint32_t bytes) {
   MemoryShadow& shadow = shared_[from.block->rank()];
   const std::span undefined = shadow.bits(from.offset, bytes);
-  const auto first = std::ranges::find_if(undefined, [](std::byte bits) { return bits != std::byte{}; });
-  if (first == undefined.end()) return;
-  const std::uint32_t byte = from.offset + static_cast<std::uint32_t>(first - undefined.begin());
+  std::uint32_t i = 0;
+  const auto is_copied = [&] {
+    return undefined[i] == std::byte{} ||
+           shadow.is_padding(from.offset + i, from.offset, from.offset + std::size_t{bytes});
+  };
+  while (i < bytes && is_copied()) ++i;
+  if (i == bytes) return;
+  const std::uint32_t byte = from.offset + i;
   const Origin origin = shadow.origin(byte);
   const bool is_stored = origin < Origins::kUnwritten;
   // Without an origin it loads them itself.
@@ -193,7 +222,7 @@ void Undefined::copy_out(const Actor& actor, const SharedPlace& from, std::uint3
                "it copies byte {:#x} of shared memory to global memory, of which bits {:#x} are "
                "uninitialised, or "
                "computed from uninitialised bits{}",
-               byte, std::to_integer<unsigned>(*first), is_stored ? describe(*actor.warp, origin) : "");
+               byte, std::to_integer<unsigned>(undefined[i]), is_stored ? describe(*actor.warp, origin) : "");
          });
 }
 

@@ -50,6 +50,44 @@ TEST_CASE("an undefined value is reported where it decides something, and not be
                             ContainsSubstring("stores %u, of which bits 0xffffffff"));
 }
 
+TEST_CASE("padding of a struct may be copied to global memory, and nothing may depend on it") {
+  const std::string head =
+      ".local .align 16 .b8 l[16]; .reg .u64 %m, %n, %b; .reg .u32 %k, %c; mov.u64 %b, l; mov.u32 %a, s; "
+      "mad.lo.u32 "
+      "%a, %t, 16, %a; mad.wide.u32 %g, %t, 16, %out; cvt.u16.u32 %lo, %t;";
+  const auto of = [&](const std::string& members, const std::string& copy) {
+    return code(head + members + "bar.sync 0;" + copy, 8);
+  };
+  const std::string word_long = "st.shared.u32 [%a], %t; st.shared.u64 [%a+8], %out;";
+  const std::string long_word = "st.shared.u64 [%a], %out; st.shared.u32 [%a+8], %t;";
+  const std::string byte_half_long =
+      "st.shared.u8 [%a], %t; st.shared.u16 [%a+2], %lo; st.shared.u64 [%a+8], %out;";
+  const std::string load = "ld.shared.v2.u64 {%m, %n}, [%a];", store = "st.global.v2.u64 [%g], {%m, %n};";
+  const std::string words =
+      "ld.shared.v4.u32 {%x, %y, %k, %c}, [%a]; st.global.v4.u32 [%g], {%x, %y, %k, %c};";
+  for (const std::string& members : {word_long, long_word, byte_half_long}) {
+    CHECK(of(members, load + store) == "none");
+    CHECK(of(members, words) == "none");
+    CHECK(of(members, load + "st.local.v2.u64 [%b], {%m, %n}; ld.local.v2.u64 {%n, %m}, [%b];" + store) ==
+          "none");
+    CHECK(of(members, load + "mov.b64 {%x, %y}, %m; st.global.v2.u32 [%g], {%x, %y};") == "none");
+    CHECK(of(members, load + "mov.u64 %b, %n; mov.u64 %n, %m; mov.u64 %m, %b;" + store) == "none");
+    CHECK(of(members, load + "add.u64 %m, %m, %n;" + store) == "undefined-value");
+    CHECK(of(members, load + "setp.lt.u64 %p, %m, %n; setp.lt.and.u64 %p, %n, %m, %p; @%p bra end; end:") ==
+          "undefined-value");
+    CHECK(of(members,
+             "ld.shared.u64 %m, [%a]; ld.shared.u64 %n, [%a+8]; fence.proxy.async; setp.eq.u32 %p, %t, 0; "
+             "bar.sync "
+             "0; mov.u32 %a, s; @%p cp.async.bulk.global.shared::cta.bulk_group [%out], [%a], 128; @%p "
+             "cp.async.bulk.commit_group; @%p cp.async.bulk.wait_group 0;") == "none");
+  }
+  CHECK(of("st.shared.v2.u32 [%a], {%t, %t}; st.shared.u32 [%a+12], %t;", load + store) == "undefined-value");
+  CHECK(of("st.shared.u32 [%a], %t; st.shared.u32 [%a+8], %t;", load + store) == "undefined-value");
+  CHECK(of("setp.ne.u32 %p, %t, 5; @%p st.shared.u32 [%a], %t; st.shared.u64 [%a+8], %out;", load + store) ==
+        "undefined-value");
+  CHECK(of(word_long, "ld.shared.u32 %x, [%a+4]; st.global.u32 [%g], %x;") == "undefined-value");
+}
+
 TEST_CASE("lanes and ways through the code are told apart") {
   CHECK(code("setp.lt.u32 %p, %t, 5; @%p mov.u32 %u, 7; @%p st.global.u32 [%out], %u;") == "none");
   CHECK(code("setp.lt.u32 %p, %t, 5; @%p mov.u32 %u, 7; @!%p mov.u32 %u, 8; st.global.u32 [%out], %u;") ==
