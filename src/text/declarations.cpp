@@ -26,6 +26,7 @@ constexpr std::array<std::pair<std::string_view, ir::Linkage>, 4> kLinkages{
      {".weak", ir::Linkage::weak},
      {".common", ir::Linkage::common}}};
 constexpr std::size_t kMostDimensions = 32;                 // initial values nest as deep
+constexpr std::int64_t kMostNumbered = 100'000;
 constexpr std::uint64_t kLargest = std::uint64_t{1} << 40;  // bytes per variable
 
 // `.v2 .f32` or `.f32`.
@@ -101,6 +102,22 @@ std::uint64_t product(const Token& at, const std::vector<std::uint64_t>& dimensi
     count *= n;
   }
   return count;
+}
+
+// What follows `v<`: as many variables, v0, v1 ..., which are neither arrays nor have initial values.
+void read_numbered(TokenStream& in, const Token& stem, const Common& common, const VariableReader& reader,
+                   std::vector<ir::Variable>& out) {
+  const std::int64_t count = read_count(in);
+  in.expect(">");
+  if (count < 0 || count > kMostNumbered)
+    fail(stem, "bad-size", "there can be 0 to " + std::to_string(kMostNumbered) + " variables here");
+  for (std::int64_t i = 0; i < count; ++i) {
+    Token name = stem;
+    name.text = reader.made.emplace_back(std::string(stem.text) + std::to_string(i));
+    ir::Variable& variable = out.emplace_back(common.variable);
+    variable.count = common.vector;
+    variable.name = reader.declare(name, {variable.space, 0});
+  }
 }
 
 void read_initial(TokenStream& in, const Token& name, const Shape& shape, const Globals& globals,
@@ -204,7 +221,11 @@ void read_variables(TokenStream& in, ir::Linkage linkage, const VariableReader& 
   const Common common = read_common(in, linkage);
   do {
     ir::Variable variable = common.variable;
-    const Token& name = in.expect_name("a name");
+    const Token& name = in.expect_new_name("a variable");
+    if (in.accept("<")) {
+      read_numbered(in, name, common, reader, out);
+      continue;
+    }
     const Shape shape{.dimensions = read_dimensions(in), .vector = common.vector};
     variable.count = product(name, shape.dimensions) * common.vector;
     if (variable.space == ir::Space::function && common.vector > 1 && shape.dimensions.empty())
@@ -231,7 +252,7 @@ void read_registers(TokenStream& in, Scopes& scopes) {
     fail(in.peek(), "syntax", "a register cannot have the type ." + std::string(type.name));
   if (vector > 1 && type == pred) fail(in.peek(), "syntax", "there are no vectors of predicates");
   do {
-    const Token& name = in.expect_name("a register's name");
+    const Token& name = in.expect_new_name("a register");
     std::optional<std::int64_t> count;
     if (in.accept("<")) {
       count = read_count(in);

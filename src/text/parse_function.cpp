@@ -33,6 +33,7 @@ class FunctionParser {
       function_.header.emplace_back(comment_->text);
     function_.defined = !in_.accept(";");
     if (!function_.defined) return;
+    if (!function_.entry) refuse_unnamed();
     read_brace();  // the body is of the parameters' scope
     body();
   }
@@ -42,11 +43,19 @@ class FunctionParser {
     const ir::Space space = function_.entry ? ir::Space::param : ir::Space::function;
     function_.unified = read_attributes(in_).unified;
     if (!function_.entry && in_.peek().is("(")) function_.results = read_results(in_, scopes_);
-    const Token& name = in_.expect_name("a function's name");
-    if (name.is("_")) fail(name, "syntax", "_ is not a name of a function");
+    const Token& name = in_.expect_new_name("a function's name");
     function_.name = name.text;
     around_.declare(name);
     if (in_.peek().is("(")) function_.parameters = read_parameters(in_, scopes_, space);
+  }
+
+  // A declaration alone, and a kernel, can have parameters called `_`.
+  void refuse_unnamed() const {
+    for (const auto* list : {&function_.results, &function_.parameters})
+      for (const ir::Parameter& parameter : *list)
+        if (parameter.name == "_")
+          fail(in_.peek(), "syntax", "_ cannot be a parameter or result of a function with a body",
+               "write a name");
   }
 
   void body() {
@@ -125,7 +134,7 @@ class FunctionParser {
   }
 
   void label() {
-    const Token& name = in_.expect_name("a label");
+    const Token& name = in_.expect_new_name("a label");
     in_.next();
     const std::optional<Name> label = scopes_.find(name.text);
     if (!label || label->kind != Name::Kind::label) return;  // reported where it was declared
@@ -153,7 +162,9 @@ class FunctionParser {
         fail(token, "syntax", "expected a statement, found " + quoted(token),
              "directives in a function: .reg .local .shared .param .global .const .pragma .loc "
              ".loc_intermediate");
-      const VariableReader reader{.globals = around_.globals, .declare = [&](const Token& name, Place place) {
+      const VariableReader reader{.globals = around_.globals,
+                                  .made = around_.made,
+                                  .declare = [&](const Token& name, Place place) {
                                     return scopes_.declare_symbol(name, place);
                                   }};
       read_variables(in_, ir::Linkage::none, reader, function_.variables);
