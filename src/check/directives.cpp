@@ -78,7 +78,9 @@ class DirectivesCheck {
     const bool prefixed = text.size() > 1 && text[0] == '0';
     const bool hexadecimal = prefixed && (text[1] == 'x' || text[1] == 'X');
     if (hexadecimal) text.remove_prefix(2);
-    const std::string_view digits = hexadecimal ? "0123456789abcdefABCDEF" : prefixed ? "01234567" : "0123456789";
+    const std::string_view digits = hexadecimal ? "0123456789abcdefABCDEF"
+                                    : prefixed  ? "01234567"
+                                                : "0123456789";
     if (text.empty() || text.find_first_not_of(digits) != text.npos) return false;
     return !positive || (!negative && text.find_first_not_of('0') != text.npos);
   }

@@ -28,10 +28,10 @@ class StorageCheck {
   void sampler(const std::string& what, const Type& type, std::span<const std::string> modes) {
     constexpr std::string_view kMode = "texmode_independent";
     if (type.name != "samplerref" || std::ranges::find(modes, kMode) != modes.end()) return;
-    out_.push_back({.code = "target-option",
-                    .message = what + " is a .samplerref, which needs the .target option " +
-                               std::string(kMode),
-                    .hint = "name the option in .target, or use the sampler of the texture"});
+    out_.push_back(
+        {.code = "target-option",
+         .message = what + " is a .samplerref, which needs the .target option " + std::string(kMode),
+         .hint = "name the option in .target, or use the sampler of the texture"});
   }
   void parameter(const std::string& where, const ir::Parameter& parameter, bool entry) {
     const bool array = parameter.count != 0 || parameter.unsized;

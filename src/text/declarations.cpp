@@ -25,7 +25,7 @@ constexpr std::array<std::pair<std::string_view, ir::Linkage>, 4> kLinkages{
      {".extern", ir::Linkage::external},
      {".weak", ir::Linkage::weak},
      {".common", ir::Linkage::common}}};
-constexpr std::size_t kMostDimensions = 32;                 // initial values nest as deep
+constexpr std::size_t kMostDimensions = 32;  // initial values nest as deep
 constexpr std::int64_t kMostNumbered = 100'000;
 constexpr std::uint64_t kLargest = std::uint64_t{1} << 40;  // bytes per variable
 

@@ -206,13 +206,14 @@ class ModuleParser {
       fail(space, "syntax", std::string(space.text) + " variables must be declared in a function");
     const std::size_t first = module_.variables.size();
     std::vector<Token> again;
-    const VariableReader reader{.globals = globals_, .made = made_, .declare = [&](const Token& name, Place place) {
-                                  if (!globals_.emplace(name.text, place).second) {
-                                    redeclare(name, linkage);
-                                    again.push_back(name);
-                                  }
-                                  return std::string(name.text);
-                                }};
+    const VariableReader reader{
+        .globals = globals_, .made = made_, .declare = [&](const Token& name, Place place) {
+          if (!globals_.emplace(name.text, place).second) {
+            redeclare(name, linkage);
+            again.push_back(name);
+          }
+          return std::string(name.text);
+        }};
     read_variables(in_, linkage, reader, module_.variables);
     for (const Token& name : again) check_alike(name, first);
     if (first < module_.variables.size()) module_.variables[first].header = std::exchange(comments_, {});
@@ -328,7 +329,7 @@ class ModuleParser {
   ir::Module module_;
   Report report_;
   Globals globals_;
-  std::deque<std::string> made_;  // names that do not occur in the text
+  std::deque<std::string> made_;    // names that do not occur in the text
   std::optional<Opcodes> opcodes_;  // for the target
   struct Declared {
     ir::Linkage linkage;

@@ -28,12 +28,12 @@ class FunctionParser {
     comment_ = std::lower_bound(comments.begin(), comments.end(), in_.position(),
                                 [](const Comment& comment, std::size_t at) { return comment.before < at; });
     head();
+    if (!function_.entry) refuse_unnamed();
     read_directives(in_, function_);
     for (; comment_ != comments.end() && comment_->before <= in_.position(); ++comment_)
       function_.header.emplace_back(comment_->text);
     function_.defined = !in_.accept(";");
     if (!function_.defined) return;
-    if (!function_.entry) refuse_unnamed();
     read_brace();  // the body is of the parameters' scope
     body();
   }
@@ -49,13 +49,12 @@ class FunctionParser {
     if (in_.peek().is("(")) function_.parameters = read_parameters(in_, scopes_, space);
   }
 
-  // A declaration alone, and a kernel, can have parameters called `_`.
+  // A prototype and a kernel can have parameters called `_`.
   void refuse_unnamed() const {
     for (const auto* list : {&function_.results, &function_.parameters})
       for (const ir::Parameter& parameter : *list)
         if (parameter.name == "_")
-          fail(in_.peek(), "syntax", "_ cannot be a parameter or result of a function with a body",
-               "write a name");
+          fail(in_.peek(), "syntax", "_ cannot be a parameter or result of a function", "write a name");
   }
 
   void body() {
@@ -162,11 +161,10 @@ class FunctionParser {
         fail(token, "syntax", "expected a statement, found " + quoted(token),
              "directives in a function: .reg .local .shared .param .global .const .pragma .loc "
              ".loc_intermediate");
-      const VariableReader reader{.globals = around_.globals,
-                                  .made = around_.made,
-                                  .declare = [&](const Token& name, Place place) {
-                                    return scopes_.declare_symbol(name, place);
-                                  }};
+      const VariableReader reader{
+          .globals = around_.globals, .made = around_.made, .declare = [&](const Token& name, Place place) {
+            return scopes_.declare_symbol(name, place);
+          }};
       read_variables(in_, ir::Linkage::none, reader, function_.variables);
     }
   }

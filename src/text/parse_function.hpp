@@ -19,7 +19,7 @@ struct Surroundings {
   const Tokens& tokens;
   const Globals& globals;
   std::deque<std::string>& made;  ///< keeps names that are not in the text
-  std::size_t& registers_left;  ///< that the module may still declare
+  std::size_t& registers_left;    ///< that the module may still declare
   /// Declares a function of the module once its name has been read.
   std::function<void(const Token&)> declare;
 };
