@@ -46,6 +46,14 @@ bool literal_fits(const ir::Operand& literal, const ir::Parameter& wanted) {
   return wanted.type.kind == TypeKind::bits || wanted.type.is_float() == (literal.kind != Kind::integer);
 }
 
+// Predicates and integers of 8 and 16 bits, which the calling convention does not have; .b8, .b16 and .f16 it
+// has.
+bool is_narrow(const ir::Parameter& parameter) {
+  const bool array = parameter.count != 0 || parameter.unsized;
+  return !array && parameter.type.bits < 32 && parameter.type.kind != TypeKind::bits &&
+         !parameter.type.is_float();
+}
+
 std::string describe(const ir::Parameter& parameter) {
   std::string text = "." + std::string(parameter.type.name);
   if (parameter.unsized) text += "[]";
@@ -101,8 +109,22 @@ class CallCheck {
   }
 
   void against(const ir::Interface& callee) {
+    if (refuse_narrow(callee.parameters, "take") || refuse_narrow(callee.results, "return")) return;
     pass("argument", kernel_.arguments_of(call_), callee.parameters);
     pass("result", kernel_.results_of(call_), callee.results);
+  }
+
+  // A module with a function of several results is assembled without the calling convention.
+  bool refuse_narrow(std::span<const ir::Parameter> parameters, const std::string& verb) {
+    const auto narrow = std::ranges::find_if(parameters, is_narrow);
+    if (narrow == parameters.end()) return false;
+    const bool predicate = narrow->type == pred;
+    const auto several = [](const ir::Function& function) { return function.results.size() > 1; };
+    if (!predicate && std::ranges::any_of(scope_.module.functions, several)) return false;
+    add("operand-type", "a function that is called cannot " + verb + " a " + describe(*narrow),
+        predicate ? "pass 0 or 1 in a .b32"
+                  : "declare it as .b" + std::to_string(narrow->type.bits) + ", or as .b32");
+    return true;
   }
 
   void pass(const std::string& what, std::span<const ir::Operand> given,
@@ -128,7 +150,7 @@ class CallCheck {
       return add(
           "operand-kind", what + " is neither a register nor a .param variable of this function",
           "store it with st.param in a .param variable declared like " + wanted.name + ", and pass that");
-    if (wanted.type == pred || !type_fits(*passed, wanted)) return mistyped(what, wanted);
+    if (!type_fits(*passed, wanted)) return mistyped(what, wanted);
     const std::uint64_t alignment = alignment_of(wanted.alignment, wanted.type);
     if (passed->alignment != alignment)
       add("operand-alignment",
@@ -138,10 +160,8 @@ class CallCheck {
   }
 
   void mistyped(const std::string& what, const ir::Parameter& wanted) {
-    const bool predicate = wanted.type == pred;
     add("operand-type", what + " does not fit " + wanted.name + ", a " + describe(wanted),
-        predicate ? "pass 0 or 1 in a .b32: predicates cannot be passed"
-                  : "pass a register or .param variable of this type");
+        "pass a register or .param variable of this type");
   }
 
   // Registers and .param variables of the function; its own parameters cannot be passed on.

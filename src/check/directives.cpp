@@ -31,6 +31,7 @@ class DirectivesCheck {
       const std::string where = std::string(kind_of(function)) + function.name;
       for (const std::string& language : function.languages) known_language(where, language);
       for (const std::string& pragmas : function.header_pragmas) pragma_outside(where, pragmas, false);
+      for (const std::string& pragmas : function.pragmas) pragma_numbers(where, pragmas);
     }
   }
 
@@ -57,7 +58,7 @@ class DirectivesCheck {
   }
 
   void pragma_outside(const std::string& where, std::string_view pragmas, bool of_module) {
-    for_each_pragma(pragmas, [&](std::string_view name) {
+    for_each_pragma(pragmas, [&](std::string_view name, std::string_view) {
       if (directives_.need_of_pragma(name) != nullptr) {
         add("bad-pragma",
             where + ": the pragma " + std::string(name) + " stands in the body of a function only",
@@ -65,6 +66,34 @@ class DirectivesCheck {
       } else if (of_module && !directives_.knows_pragma(name)) {
         add("bad-pragma", where + ": ptxas has no pragma " + std::string(name), "leave it out");
       }
+    });
+  }
+
+  // ptxas reads numbers as C does: 12, 0x1F, 017, of any size.
+  static bool is_number(std::string_view text, bool positive) {
+    const std::size_t start = text.find_first_not_of(' ');
+    text.remove_prefix(std::min(start, text.size()));
+    const bool negative = text.starts_with('-');
+    if (negative || text.starts_with('+')) text.remove_prefix(1);
+    const bool prefixed = text.size() > 1 && text[0] == '0';
+    const bool hexadecimal = prefixed && (text[1] == 'x' || text[1] == 'X');
+    if (hexadecimal) text.remove_prefix(2);
+    const std::string_view digits = hexadecimal ? "0123456789abcdefABCDEF"
+                                    : prefixed  ? "01234567"
+                                                : "0123456789";
+    if (text.empty() || text.find_first_not_of(digits) != text.npos) return false;
+    return !positive || (!negative && text.find_first_not_of('0') != text.npos);
+  }
+
+  void pragma_numbers(const std::string& where, std::string_view pragmas) {
+    for_each_pragma(pragmas, [&](std::string_view name, std::string_view number) {
+      const bool positive = directives_.knows_pragma(std::string(name) + " <positive>");
+      const bool read = positive || directives_.knows_pragma(std::string(name) + " <integer>");
+      if (!read || is_number(number, positive)) return;
+      add("bad-pragma",
+          where + ": the pragma " + std::string(name) + " needs a number" + (positive ? " above 0" : "") +
+              (number.empty() ? "" : ", not '" + std::string(number) + "'"),
+          "write \"" + std::string(name) + " 4\"");
     });
   }
 

@@ -7,6 +7,7 @@
 #include "ir/naming.hpp"
 #include "ptxloom/check.hpp"
 #include "spec/database.hpp"
+#include "spec/mode.hpp"
 
 namespace ptxloom::check_rules {
 namespace {
@@ -23,12 +24,10 @@ void check_guard(const Scope& scope, const ir::Instruction& instruction, Diagnos
 }
 
 void check_mode(const Scope& scope, const ir::Instruction& instruction, Diagnostics& out) {
+  if (spec::in_mode(instruction.variant, scope.module.modes)) return;
   std::string_view mode = instruction.variant.mode();
-  if (mode.empty()) return;
   const bool wanted = !mode.starts_with('!');
   if (!wanted) mode.remove_prefix(1);
-  const std::vector<std::string>& modes = scope.module.modes;
-  if ((std::find(modes.begin(), modes.end(), mode) != modes.end()) == wanted) return;
   out.push_back(located(instruction,
                         {.code = "target-option",
                          .message = "with these operands it " + std::string(wanted ? "needs " : "excludes ") +

@@ -73,7 +73,7 @@ class Needs {
     const auto inlined = [](const ir::Location& location) { return location.inlined_at.has_value(); };
     if (std::ranges::any_of(function.locations, inlined)) feature(kind, function.name, kInlinedAt);
     for (const std::string& pragmas : function.pragmas) {
-      for_each_pragma(pragmas, [&](std::string_view name) {
+      for_each_pragma(pragmas, [&](std::string_view name, std::string_view) {
         report(kind, function.name, "the pragma ", name, directives_.need_of_pragma(name));
       });
     }

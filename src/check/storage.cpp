@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <span>
 #include <string>
 
 #include "check/rules.hpp"
@@ -21,6 +23,15 @@ class StorageCheck {
     const bool placed = !ir::is_opaque(variable.type) || (of_module && variable.space == ir::Space::global);
     if (ir::is_declarable(variable.type) && placed && !(for_call && is_odd(variable.type, array))) return;
     refuse(where + "variable " + variable.name, variable.type);
+  }
+  // Samplers that are separate from textures.
+  void sampler(const std::string& what, const Type& type, std::span<const std::string> modes) {
+    constexpr std::string_view kMode = "texmode_independent";
+    if (type.name != "samplerref" || std::ranges::find(modes, kMode) != modes.end()) return;
+    out_.push_back(
+        {.code = "target-option",
+         .message = what + " is a .samplerref, which needs the .target option " + std::string(kMode),
+         .hint = "name the option in .target, or use the sampler of the texture"});
   }
   void parameter(const std::string& where, const ir::Parameter& parameter, bool entry) {
     const bool array = parameter.count != 0 || parameter.unsized;
@@ -64,11 +75,16 @@ class StorageCheck {
 
 void check_storage(const ir::Module& module, Diagnostics& out) {
   StorageCheck check(out);
-  for (const ir::Variable& variable : module.variables) check.variable("", variable, true);
+  for (const ir::Variable& variable : module.variables) {
+    check.variable("", variable, true);
+    check.sampler("variable " + variable.name, variable.type, module.modes);
+  }
   for (const ir::Function& function : module.functions) {
     const std::string where = (function.entry ? "kernel " : "function ") + function.name + ": ";
-    for (const ir::Parameter& parameter : function.parameters)
+    for (const ir::Parameter& parameter : function.parameters) {
       check.parameter(where, parameter, function.entry);
+      check.sampler(where + "parameter " + parameter.name, parameter.type, module.modes);
+    }
     for (const ir::Parameter& result : function.results) check.parameter(where, result, false);
     for (const ir::Variable& variable : function.variables) check.variable(where, variable, false);
     for (const ir::Prototype& prototype : function.prototypes)

@@ -22,7 +22,10 @@ void Directives::add(const DirectivesData& data, const Vocabulary& vocabulary) {
   };
   for (const Entry& entry : data.directives) directives_[entry.key] = need(entry.value);
   for (const Entry& entry : data.features) directives_[entry.key] = need(entry.value);
-  for (const Entry& entry : data.pragmas) pragmas_[entry.key] = need(entry.value);
+  for (const Entry& entry : data.pragmas) {
+    pragmas_[entry.key.substr(0, entry.key.find(' '))] = need(entry.value);
+    pragmas_[entry.key] = need(entry.value);  // "frequency <positive>", too
+  }
   if (!data.languages.empty()) languages_ = data.languages;
 }
 

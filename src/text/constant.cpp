@@ -55,16 +55,17 @@ Constant decimal_float(const Token& token) {
 
 char second_of_zero(std::string_view text) { return text.size() > 1 && text[0] == '0' ? text[1] : '\0'; }
 
-bool is_float_bits(const Token& token) {
-  constexpr std::string_view kMarks = "fFdD";
+// 0f3F800000 cannot be part of an expression; 0d3FF0000000000000 can, as the decimal that it is.
+bool is_single_bits(const Token& token) {
   const char mark = second_of_zero(token.text);
-  return token.kind == Token::Kind::number && mark != '\0' && kMarks.find(mark) != kMarks.npos;
+  return token.kind == Token::Kind::number && (mark == 'f' || mark == 'F');
 }
 
 Constant literal(const Token& token) {
   std::string_view text = token.text;
   const char second = second_of_zero(text);
-  if (is_float_bits(token)) return float_bits(token, second == 'f' || second == 'F' ? Kind::f32 : Kind::f64);
+  if (is_single_bits(token)) return float_bits(token, Kind::f32);
+  if (second == 'd' || second == 'D') return float_bits(token, Kind::f64);
   const bool hexadecimal = second == 'x' || second == 'X';
   if (!hexadecimal && text.find_first_of(".eE") != text.npos) return decimal_float(token);
   const bool marked = text.ends_with('U');
@@ -251,7 +252,7 @@ class Reader {
 
   Constant primary() {
     if (in_.accept("(")) {
-      const Constant value = is_float_bits(in_.peek()) ? literal(in_.next()) : conditional();
+      const Constant value = is_single_bits(in_.peek()) ? literal(in_.next()) : conditional();
       in_.expect(")");
       return value;
     }
@@ -259,7 +260,7 @@ class Reader {
     const Token& token = in_.peek();
     if (token.kind != Token::Kind::number)
       fail(token, "syntax", "expected a constant, found " + quoted(token));
-    if (is_float_bits(token))
+    if (is_single_bits(token))
       fail(token, "syntax",
            quoted(token) + " is a float given by its bits, which cannot be part of an expression",
            "set the sign bit itself, or write a decimal");
@@ -292,7 +293,7 @@ bool starts_constant(const Token& token) {
 }
 
 Constant read_constant(TokenStream& in) {
-  return is_float_bits(in.peek()) ? literal(in.next()) : Reader(in).conditional();
+  return is_single_bits(in.peek()) ? literal(in.next()) : Reader(in).conditional();
 }
 
 std::int64_t read_integer(TokenStream& in) {

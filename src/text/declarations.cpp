@@ -27,6 +27,7 @@ constexpr std::array<std::pair<std::string_view, ir::Linkage>, 4> kLinkages{
      {".common", ir::Linkage::common}}};
 constexpr std::size_t kMostDimensions = 32;                 // initial values nest as deep
 constexpr std::uint64_t kLargest = std::uint64_t{1} << 40;  // bytes per variable
+constexpr std::int64_t kMostNumbered = 100'000;             // variables of a module declared as v<4>
 
 // `.v2 .f32` or `.f32`.
 struct VectorType {
@@ -101,6 +102,34 @@ std::uint64_t product(const Token& at, const std::vector<std::uint64_t>& dimensi
     count *= n;
   }
   return count;
+}
+
+// What a .param variable that is no array cannot be.
+void refuse_scalar(const Token& name, const ir::Variable& variable, std::uint32_t vector) {
+  if (variable.space != ir::Space::function) return;
+  if (vector > 1)
+    fail(name, "syntax", "a .param variable cannot be a vector",
+         "declare an array: " + std::string(name.text) + "[4]");
+  if (variable.type == f16x2)
+    fail(name, "syntax", "a .param variable of type .f16x2 must be an array", "use .b32");
+}
+
+// What follows `v<`: as many variables, v0, v1 ..., which are neither arrays nor have initial values.
+void read_numbered(TokenStream& in, const Token& stem, const Common& common, const VariableReader& reader,
+                   std::vector<ir::Variable>& out) {
+  const std::int64_t count = read_count(in);
+  in.expect(">");
+  const std::int64_t left = kMostNumbered - static_cast<std::int64_t>(reader.made.size());
+  if (count < 0 || count > left)
+    fail(stem, "bad-size", "there can be 0 to " + std::to_string(left) + " variables here");
+  refuse_scalar(stem, common.variable, common.vector);
+  for (std::int64_t i = 0; i < count; ++i) {
+    Token name = stem;
+    name.text = reader.made.emplace_back(std::string(stem.text) + std::to_string(i));
+    ir::Variable& variable = out.emplace_back(common.variable);
+    variable.count = common.vector;
+    variable.name = reader.declare(name, {variable.space, 0});
+  }
 }
 
 void read_initial(TokenStream& in, const Token& name, const Shape& shape, const Globals& globals,
@@ -204,14 +233,14 @@ void read_variables(TokenStream& in, ir::Linkage linkage, const VariableReader& 
   const Common common = read_common(in, linkage);
   do {
     ir::Variable variable = common.variable;
-    const Token& name = in.expect_name("a name");
+    const Token& name = in.expect_new_name("a variable");
+    if (in.accept("<")) {
+      read_numbered(in, name, common, reader, out);
+      continue;
+    }
     const Shape shape{.dimensions = read_dimensions(in), .vector = common.vector};
     variable.count = product(name, shape.dimensions) * common.vector;
-    if (variable.space == ir::Space::function && common.vector > 1 && shape.dimensions.empty())
-      fail(name, "syntax", "a .param variable cannot be a vector",
-           "declare an array: " + std::string(name.text) + "[4]");
-    if (variable.space == ir::Space::function && variable.type == f16x2 && shape.dimensions.empty())
-      fail(name, "syntax", "a .param variable of type .f16x2 must be an array", "use .b32");
+    if (shape.dimensions.empty()) refuse_scalar(name, variable, common.vector);
     variable.array = variable.count == 1 && !shape.dimensions.empty();
     if (in.accept("=")) read_initial(in, name, shape, reader.globals, variable);
     if (variable.count == 0 && linkage != ir::Linkage::external)
@@ -231,7 +260,7 @@ void read_registers(TokenStream& in, Scopes& scopes) {
     fail(in.peek(), "syntax", "a register cannot have the type ." + std::string(type.name));
   if (vector > 1 && type == pred) fail(in.peek(), "syntax", "there are no vectors of predicates");
   do {
-    const Token& name = in.expect_name("a register's name");
+    const Token& name = in.expect_new_name("a register");
     std::optional<std::int64_t> count;
     if (in.accept("<")) {
       count = read_count(in);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <deque>
 #include <functional>
 #include <optional>
 #include <string>
@@ -34,7 +35,8 @@ bool starts_variable(const Token& token);
 std::optional<ir::Space> accept_space(TokenStream& in);
 
 struct VariableReader {
-  const Globals& globals;  ///< names that initial values may use
+  const Globals& globals;         ///< names that initial values may use
+  std::deque<std::string>& made;  ///< keeps the names of `v<4>`, which are not in the text
   /// Declares a variable and returns its name in the IR.
   std::function<std::string(const Token&, Place)> declare;
 };

@@ -206,16 +206,17 @@ class ModuleParser {
       fail(space, "syntax", std::string(space.text) + " variables must be declared in a function");
     const std::size_t first = module_.variables.size();
     std::vector<Token> again;
-    const VariableReader reader{.globals = globals_, .declare = [&](const Token& name, Place place) {
-                                  if (!globals_.emplace(name.text, place).second) {
-                                    redeclare(name, linkage);
-                                    again.push_back(name);
-                                  }
-                                  return std::string(name.text);
-                                }};
+    const VariableReader reader{
+        .globals = globals_, .made = made_, .declare = [&](const Token& name, Place place) {
+          if (!globals_.emplace(name.text, place).second) {
+            redeclare(name, linkage);
+            again.push_back(name);
+          }
+          return std::string(name.text);
+        }};
     read_variables(in_, linkage, reader, module_.variables);
     for (const Token& name : again) check_alike(name, first);
-    module_.variables[first].header = std::exchange(comments_, {});
+    if (first < module_.variables.size()) module_.variables[first].header = std::exchange(comments_, {});
     for (std::size_t i = first; i < module_.variables.size(); ++i)
       for (const ir::AddressValue& value : module_.variables[i].addresses) forward(value.name);
   }
@@ -269,10 +270,11 @@ class ModuleParser {
     function.entry = in_.next().is(".entry");
     function.linkage = linkage;
     Token name;
-    if (!opcodes_) opcodes_.emplace(*module_.specs, known_target());
+    if (!opcodes_) opcodes_.emplace(*module_.specs, known_target(), module_.modes);
     const Surroundings around{.opcodes = *opcodes_,
                               .tokens = tokens_,
                               .globals = globals_,
+                              .made = made_,
                               .registers_left = registers_left_,
                               .declare = [&](const Token& token) {
                                 name = token;
@@ -327,6 +329,7 @@ class ModuleParser {
   ir::Module module_;
   Report report_;
   Globals globals_;
+  std::deque<std::string> made_;    // names that do not occur in the text
   std::optional<Opcodes> opcodes_;  // for the target
   struct Declared {
     ir::Linkage linkage;

@@ -28,6 +28,7 @@ class FunctionParser {
     comment_ = std::lower_bound(comments.begin(), comments.end(), in_.position(),
                                 [](const Comment& comment, std::size_t at) { return comment.before < at; });
     head();
+    if (!function_.entry) refuse_unnamed();
     read_directives(in_, function_);
     for (; comment_ != comments.end() && comment_->before <= in_.position(); ++comment_)
       function_.header.emplace_back(comment_->text);
@@ -42,11 +43,18 @@ class FunctionParser {
     const ir::Space space = function_.entry ? ir::Space::param : ir::Space::function;
     function_.unified = read_attributes(in_).unified;
     if (!function_.entry && in_.peek().is("(")) function_.results = read_results(in_, scopes_);
-    const Token& name = in_.expect_name("a function's name");
-    if (name.is("_")) fail(name, "syntax", "_ is not a name of a function");
+    const Token& name = in_.expect_new_name("a function's name");
     function_.name = name.text;
     around_.declare(name);
     if (in_.peek().is("(")) function_.parameters = read_parameters(in_, scopes_, space);
+  }
+
+  // A prototype and a kernel can have parameters called `_`.
+  void refuse_unnamed() const {
+    for (const auto* list : {&function_.results, &function_.parameters})
+      for (const ir::Parameter& parameter : *list)
+        if (parameter.name == "_")
+          fail(in_.peek(), "syntax", "_ cannot be a parameter or result of a function", "write a name");
   }
 
   void body() {
@@ -125,7 +133,7 @@ class FunctionParser {
   }
 
   void label() {
-    const Token& name = in_.expect_name("a label");
+    const Token& name = in_.expect_new_name("a label");
     in_.next();
     const std::optional<Name> label = scopes_.find(name.text);
     if (!label || label->kind != Name::Kind::label) return;  // reported where it was declared
@@ -153,9 +161,10 @@ class FunctionParser {
         fail(token, "syntax", "expected a statement, found " + quoted(token),
              "directives in a function: .reg .local .shared .param .global .const .pragma .loc "
              ".loc_intermediate");
-      const VariableReader reader{.globals = around_.globals, .declare = [&](const Token& name, Place place) {
-                                    return scopes_.declare_symbol(name, place);
-                                  }};
+      const VariableReader reader{
+          .globals = around_.globals, .made = around_.made, .declare = [&](const Token& name, Place place) {
+            return scopes_.declare_symbol(name, place);
+          }};
       read_variables(in_, ir::Linkage::none, reader, function_.variables);
     }
   }

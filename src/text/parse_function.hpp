@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <deque>
 #include <functional>
+#include <string>
 
 #include "ptxloom/ir.hpp"
 #include "text/read_instruction.hpp"
@@ -16,7 +18,8 @@ struct Surroundings {
   Opcodes& opcodes;
   const Tokens& tokens;
   const Globals& globals;
-  std::size_t& registers_left;  ///< that the module may still declare
+  std::deque<std::string>& made;  ///< keeps names that are not in the text
+  std::size_t& registers_left;    ///< that the module may still declare
   /// Declares a function of the module once its name has been read.
   std::function<void(const Token&)> declare;
 };

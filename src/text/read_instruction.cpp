@@ -7,6 +7,7 @@
 
 #include "ir/fit.hpp"
 #include "spec/database.hpp"
+#include "spec/mode.hpp"
 
 namespace ptxloom::text {
 
@@ -25,9 +26,10 @@ std::span<const Opcodes::Candidate> Opcodes::find(std::string_view opcode) {
   const auto [entry, added] = known_.try_emplace(opcode);
   if (!added) return entry->second;
   for (const Variant& variant : specs_.database().match(opcode))
-    entry->second.push_back({.variant = variant,
-                             .on_target = !target_ || variant.since(*target_),
-                             .documented = !variant.undocumented()});
+    entry->second.push_back(
+        {.variant = variant,
+         .on_target = (!target_ || variant.since(*target_)) && spec::in_mode(variant, modes_),
+         .documented = !variant.undocumented()});
   return entry->second;
 }
 

@@ -23,11 +23,12 @@ class Opcodes {
  public:
   struct Candidate {
     Variant variant;
-    bool on_target = true;
+    bool on_target = true;  ///< on the target in the modes of .target
     bool documented = true;
   };
 
-  Opcodes(const Specs& specs, const std::optional<Target>& target) : specs_(specs), target_(target) {}
+  Opcodes(const Specs& specs, const std::optional<Target>& target, std::vector<std::string> modes)
+      : specs_(specs), target_(target), modes_(std::move(modes)) {}
 
   /// The opcode must outlive this object: it is in the text, or kept here.
   std::span<const Candidate> find(std::string_view opcode);
@@ -38,6 +39,7 @@ class Opcodes {
  private:
   const Specs& specs_;
   std::optional<Target> target_;  // none if the module's target is unknown
+  std::vector<std::string> modes_;
   std::unordered_map<std::string_view, std::vector<Candidate>> known_;
   std::deque<std::string> kept_;
 };

@@ -229,7 +229,12 @@ bool OperandReader::read_address(ir::Operand& out) {
 
 // `+8`
 bool OperandReader::read_offset(ir::Operand& out) {
+  const Token& plus = in_.peek();
   if (!in_.accept("+")) return true;
+  if (out.kind == Kind::symbol && function_.symbols[out.index].space == ir::Space::code)
+    fail(plus, "operand-kind",
+         "nothing can be added to the address of the function " + function_.symbols[out.index].name,
+         "add it in a register");
   out.value = read_integer(in_);
   out.plus_zero = out.value == 0;
   return true;

@@ -67,6 +67,12 @@ class TokenStream {
            "use letters, digits, _, $ and % in names");
     return token;
   }
+  /// The same of what is declared: `_` stands for no name.
+  const Token& expect_new_name(std::string_view what) {
+    const Token& token = expect_name(what);
+    if (token.is("_")) fail(token, "syntax", "_ cannot be " + std::string(what), "write a name");
+    return token;
+  }
 
   bool at_end() const { return peek().kind == Token::Kind::end; }
   std::size_t position() const { return at_; }

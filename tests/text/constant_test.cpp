@@ -58,6 +58,10 @@ TEST_CASE("floats by value and by bits") {
   CHECK(evaluate("0F3f800000").as_double() == 1.0);
   CHECK(evaluate("(0f3F800000)").as_double() == 1.0);
   CHECK(evaluate("0d3FF0000000000000").as_double() == 1.0);
+  CHECK(evaluate("-0d3FF8000000000000").as_double() == -1.5);
+  CHECK(evaluate("(0D4000000000000000)").as_double() == 2.0);
+  CHECK(evaluate("0d3FF0000000000000*2.5-0d3FE0000000000000").as_double() == 2.0);
+  CHECK(evaluate("0d3FF0000000000000<1.5").bits == 1);
   CHECK(evaluate("1.5<2.5").bits == 1);
   CHECK(evaluate("1.0+2.0*3.0").as_double() == 7.0);
 }
@@ -112,6 +116,9 @@ TEST_CASE("what is no constant is refused at its place") {
                            "\"1\"",
                            "-0f3F800000",
                            "0f3F800000+1.0",
+                           "0d3FF0000000000000+1",
+                           "1.0+0f3F800000",
+                           "~0d3FF0000000000000",
                            "1.0+1",
                            "1?1.0:2.0",
                            "7%3"}) {
