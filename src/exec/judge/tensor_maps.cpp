@@ -83,9 +83,9 @@ void TensorMaps::use(const Actor& actor, const std::byte* map) {
   report(
       actor, misuse,
       writes.released
-          ? "use fence.proxy.tensormap::generic.acquire of the map's 128 bytes, with a scope that includes "
-            "who "
-            "writes them, before the copy"
+          ? "use fence.proxy.tensormap::generic.acquire of the map's 128 bytes before the copy, with a scope "
+            "that "
+            "includes the writer"
           : "use fence.proxy.tensormap::generic.release after the write, or tensormap.cp_fenceproxy for it",
       [&] {
         return fmt::format("it uses a tensor map that {} writes, and {} through the tensormap proxy",

@@ -220,8 +220,7 @@ void Undefined::copy_out(const Actor& actor, const SharedPlace& from, std::uint3
          kWriteFirst, [&] {
            return fmt::format(
                "it copies byte {:#x} of shared memory to global memory, of which bits {:#x} are "
-               "uninitialised, or "
-               "computed from uninitialised bits{}",
+               "uninitialised, or computed from uninitialised bits{}",
                byte, std::to_integer<unsigned>(undefined[i]), is_stored ? describe(*actor.warp, origin) : "");
          });
 }
