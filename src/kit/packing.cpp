@@ -73,10 +73,10 @@ Packing::Packing(KernelBuilder& k, const PackPlan& plan, std::vector<PackSource>
   for (const PackedMatrix& one : plan.matrices())
     if (one.packed) packed.push_back(&one);
   for (const PackSource& one : sources_) given.push_back(&one.to);
-  if (packed.empty() || given != packed)
+  if (packed.empty() || !std::ranges::is_permutation(given, packed))
     throw Error(ErrorKind::usage, "bad-packing",
                 fmt::format("{} sources for a plan that packs {} matrices", given.size(), packed.size()),
-                "give a source for each packed matrix of the plan, in its order, and at least one");
+                "give a source for each packed matrix of the plan, and at least one");
 }
 
 void Packing::run(Reg thread, int warps) {

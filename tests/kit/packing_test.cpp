@@ -106,8 +106,9 @@ TEST_CASE("sources that are not the packed matrices of the plan are refused") {
     });
   };
   CHECK(built(plan, {0, 2}) == "accepted");
+  CHECK(built(plan, {2, 0}) == "accepted");
   for (const std::vector<std::size_t>& sources :
-       std::vector<std::vector<std::size_t>>{{}, {0}, {2, 0}, {0, 1}, {0, 1, 2}})
+       std::vector<std::vector<std::size_t>>{{}, {0}, {0, 0}, {0, 1}, {0, 1, 2}})
     CHECK(built(plan, sources) == "bad-packing");
   CHECK(built(none, {}) == "bad-packing");
 }

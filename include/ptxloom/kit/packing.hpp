@@ -78,7 +78,7 @@ struct PackSource {
 /// The copies of a kernel.
 class Packing {
  public:
-  /// `plan` must outlive this object and have a packed matrix. `sources`: all of them, in the plan's order.
+  /// `plan` must outlive this object and have a packed matrix. `sources`: one for each packed matrix.
   /// `workspace`: the address (u64) of PackPlan::workspace_bytes() bytes, a multiple of 256. Throws
   /// Error(usage, "bad-packing") for other sources.
   Packing(KernelBuilder& k, const PackPlan& plan, std::vector<PackSource> sources, Reg workspace);
