@@ -56,7 +56,6 @@ std::optional<std::string> ElfView::read(std::span<const std::byte> bytes) {
   machine_ = header.e_machine;
   type_ = header.e_type;
   flags_ = header.e_flags;
-  os_abi_ = header.e_ident[EI_OSABI];
   abi_version_ = header.e_ident[EI_ABIVERSION];
   if (!within(bytes, header.e_phoff, header.e_phnum, header.e_phentsize) ||
       !within(bytes, header.e_shoff, header.e_shnum, header.e_shentsize) ||

@@ -48,7 +48,6 @@ class ElfView {
   std::uint16_t machine() const { return machine_; }  ///< EM_CUDA ...
   std::uint16_t type() const { return type_; }        ///< ET_EXEC, ET_REL ...
   std::uint32_t flags() const { return flags_; }
-  std::uint8_t os_abi() const { return os_abi_; }
   std::uint8_t abi_version() const { return abi_version_; }
 
   std::span<const ElfSection> sections() const { return sections_; }
@@ -65,7 +64,7 @@ class ElfView {
   std::optional<std::string> damage_;
   std::uint16_t machine_ = 0, type_ = 0;
   std::uint32_t flags_ = 0;
-  std::uint8_t os_abi_ = 0, abi_version_ = 0;
+  std::uint8_t abi_version_ = 0;
   std::vector<ElfSection> sections_;
 };
 

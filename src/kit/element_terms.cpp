@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kit/element_terms.hpp"
 
+#include "kit/convert.hpp"
 #include "ptxloom/kit/activation.hpp"
 #include "ptxloom/kit/vector_access.hpp"
 
@@ -24,7 +25,7 @@ std::optional<Reg> ElementTerms::address(const std::optional<Reg>& vector, Type 
 Reg ElementTerms::load_or_zero(Type type, Address address, Reg inside) {
   const std::vector<Reg> value = zeros(k_, type, 1);
   k_.guarded(inside, [&] { load_vector(k_, "ld.global", access_type(type), address, value); });
-  return type == terms_.arithmetic ? value[0] : k_.convert(terms_.arithmetic, value[0]);
+  return type == terms_.arithmetic ? value[0] : convert(k_, terms_.arithmetic, value[0]);
 }
 
 Reg ElementTerms::row_factor(int row, Reg inside) {

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <string_view>
+#include <utility>
 
 #include "ptxloom/error.hpp"
 #include "ptxloom/lower.hpp"
@@ -27,6 +28,20 @@ void require(bool has, Type type, const Target& target) {
     throw Error(ErrorKind::usage, "operand-type",
                 fmt::format("{} has no conversion between {} and f32", target.name(), type.name),
                 "use f32, f16 or bf16, or, for results, e4m3 or e5m2");
+}
+
+/// One element or pairs, in as many registers as they take.
+void require_registers(Type element, int count, std::size_t registers) {
+  const bool whole = element == f32 ? count > 0 : count == 1 || (count > 0 && count % 2 == 0);
+  if (!whole || std::cmp_not_equal(registers, packed_registers(element, count)))
+    throw Error(ErrorKind::usage, "operand-count",
+                fmt::format("{} elements of {} in {} registers", count, element.name, registers),
+                "give one element or an even number; packed_registers() counts their registers");
+}
+
+void require_elements(Type element, std::size_t count) {
+  const int elements = static_cast<int>(count);
+  require_registers(element, elements, static_cast<std::size_t>(packed_registers(element, elements)));
 }
 
 std::vector<Reg> pack_fp8(KernelBuilder& k, Type element, std::span<const Reg> values) {
@@ -86,12 +101,14 @@ Reg packed_constant(KernelBuilder& k, Type element, int count, double value) {
 
 std::vector<Reg> unpack_values(KernelBuilder& k, Type element, int count, std::span<const Reg> packed) {
   require(can_unpack(element), element, k.target());
+  require_registers(element, count, packed.size());
   if (element == f32) return {packed.begin(), packed.end()};
   return unpack_halves(k, element, count, packed);
 }
 
 std::vector<Reg> pack_values(KernelBuilder& k, Type element, std::span<const Reg> values) {
   require(can_pack(k.specs(), k.target(), element), element, k.target());
+  require_elements(element, values.size());
   if (element == f32) return {values.begin(), values.end()};
   if (is_fp8(element)) return pack_fp8(k, element, values);
   const std::string pair = fmt::format("cvt.rn.{}x2.f32", element.name);
@@ -108,6 +125,8 @@ std::vector<Reg> pack_values(KernelBuilder& k, Type element, std::span<const Reg
 }
 
 std::vector<Reg> split_packed(KernelBuilder& k, Type element, int count, std::span<const Reg> packed) {
+  require(can_unpack(element) || is_fp8(element), element, k.target());
+  require_registers(element, count, packed.size());
   if (element == f32 || count == 1) return {packed.begin(), packed.end()};
   std::vector<Reg> elements;
   for (const Reg& word : packed) {
@@ -123,6 +142,7 @@ std::vector<Reg> split_packed(KernelBuilder& k, Type element, int count, std::sp
 
 std::vector<Reg> join_packed(KernelBuilder& k, Type element, std::span<const Reg> elements) {
   require(can_unpack(element), element, k.target());
+  require_elements(element, elements.size());
   if (element == f32 || elements.size() == 1) return {elements.begin(), elements.end()};
   std::vector<Reg> packed;
   for (std::size_t i = 0; i < elements.size(); i += 2) packed.push_back(k.pack(b32, elements.subspan(i, 2)));

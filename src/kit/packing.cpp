@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ptxloom/kit/packing.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <functional>
 
 #include "kit/integers.hpp"
+#include "ptxloom/error.hpp"
 
 namespace ptxloom::kit {
 namespace {
@@ -65,7 +68,16 @@ std::uint32_t PackPlan::pieces() const {
 }
 
 Packing::Packing(KernelBuilder& k, const PackPlan& plan, std::vector<PackSource> sources, Reg workspace)
-    : k_(k), plan_(plan), sources_(std::move(sources)), workspace_(workspace) {}
+    : k_(k), plan_(plan), sources_(std::move(sources)), workspace_(workspace) {
+  std::vector<const PackedMatrix*> packed, given;
+  for (const PackedMatrix& one : plan.matrices())
+    if (one.packed) packed.push_back(&one);
+  for (const PackSource& one : sources_) given.push_back(&one.to);
+  if (packed.empty() || !std::ranges::is_permutation(given, packed))
+    throw Error(ErrorKind::usage, "bad-packing",
+                fmt::format("{} sources for a plan that packs {} matrices", given.size(), packed.size()),
+                "give a source for each packed matrix of the plan, and at least one");
+}
 
 void Packing::run(Reg thread, int warps) {
   const Reg lane = k_.and_(thread, 31), warp = k_.shr(thread, 5), blocks = k_.special("nctaid.x");

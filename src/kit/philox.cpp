@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ptxloom/kit/philox.hpp"
 
+#include "ptxloom/error.hpp"
+
 namespace ptxloom::kit {
 namespace {
 
@@ -11,6 +13,9 @@ constexpr std::array<std::uint32_t, 2> kMultipliers{0xd251'1f53, 0xcd9e'8d57},
 }  // namespace
 
 Philox::Philox(KernelBuilder& k, Reg seed) : k_(k) {
+  if (seed.type.bits != 64)
+    throw Error(ErrorKind::usage, "operand-type", "a seed of type " + std::string(seed.type.name),
+                "give a u64");
   const std::vector<Reg> words = k.unpack(u32, seed);
   key_ = {words[0], words[1]};
 }

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ptxloom/kit/product_groups.hpp"
 
+#include <fmt/format.h>
+
+#include "ptxloom/error.hpp"
+
 namespace ptxloom::kit {
 
 std::optional<GroupTensor> ProductGroups::tensor() const {
@@ -9,6 +13,9 @@ std::optional<GroupTensor> ProductGroups::tensor() const {
     case TileGroups::Kind::masked:
       return GroupTensor{.name = "group_rows", .elements = batches, .below = std::uint64_t{rows} + 1};
     case TileGroups::Kind::contiguous:
+      if (run < 1)
+        throw Error(ErrorKind::usage, "bad-schedule", fmt::format("groups in runs of {} rows", run),
+                    "a run has at least one row");
       return GroupTensor{.name = "group_of_rows", .elements = (rows + of_run - 1) / of_run, .below = batches};
     case TileGroups::Kind::none:
       break;

@@ -3,6 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "ptxloom/error.hpp"
 #include "ptxloom/kit/vector_access.hpp"
 
 namespace ptxloom::kit {
@@ -10,10 +13,30 @@ namespace {
 
 constexpr int kLanes = 32, kWordBytes = 4;
 
+const RealignedChunks& checked(const RealignedChunks& chunks) {
+  const int element = chunks.element.bits, chunk = chunks.vector * element / 8;
+  const bool elements = element == 8 || element == 16 || element == 32;
+  if (!elements || (chunk != 4 && chunk != 8 && chunk != 16) || chunks.slots < 1)
+    throw Error(
+        ErrorKind::usage, "bad-chunks",
+        fmt::format("{} chunks of {} elements of {}", chunks.slots, chunks.vector, chunks.element.name),
+        "a chunk has 4, 8 or 16 bytes of b8, b16 or b32, and a thread has at least one chunk");
+  return chunks;
+}
+
 }  // namespace
 
 Realigned::Realigned(KernelBuilder& k, const RealignedChunks& chunks)
-    : k_(k), chunks_(chunks), lane_(k.and_(k.special("tid.x"), kLanes - 1)) {}
+    : k_(k), chunks_(checked(chunks)), lane_(k.and_(k.special("tid.x"), kLanes - 1)) {}
+
+void Realigned::require_words(std::span<const Words> words) const {
+  const bool whole = std::ranges::all_of(words, [&](const Words& slot) { return slot.size() == count(); });
+  if (whole && words.size() == static_cast<std::size_t>(chunks_.slots)) return;
+  throw Error(ErrorKind::usage, "operand-count",
+              fmt::format("words of {} chunks to store, which are not {} chunks of {} words", words.size(),
+                          chunks_.slots, count()),
+              "give as many words as load_all() returns");
+}
 
 Reg Realigned::at(int slot, Reg begin) const {
   return slot == 0 ? begin : k_.add(begin, std::int64_t{slot} * stride());
@@ -120,6 +143,7 @@ void Realigned::store_vector(int slot, Reg begin, Reg first, Reg limit, const Wo
 }
 
 void Realigned::store_all(std::span<const std::vector<Reg>> words) const {
+  require_words(words);
   // Elements before the first vector that begins in a chunk.
   const Reg before = k_.and_(k_.sub(k_.mov(u32, 0), chunks_.offset), chunks_.vector - 1);
   const Reg begin = k_.add(chunks_.position, KernelBuilder::as(s32, before));

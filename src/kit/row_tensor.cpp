@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
 #include <numeric>
+#include <utility>
 
+#include "ptxloom/error.hpp"
 #include "ptxloom/kit/rows.hpp"
 #include "ptxloom/kit/vector_access.hpp"
 
@@ -193,6 +197,10 @@ void RowTensor::load_ends(int slot, std::span<const Reg> packed) const {
 }
 
 void RowTensor::store(int slot, std::span<const Reg> values) const {
+  if (std::cmp_not_equal(values.size(), window_.shape().vector))
+    throw Error(ErrorKind::usage, "operand-count",
+                fmt::format("{} values for a chunk of {}", values.size(), window_.shape().vector),
+                "give all values of a chunk");
   const std::vector<Reg> packed = pack_values(k_, type(), values);
   store_whole(slot, packed);
   window_.ends(slot, [&] {

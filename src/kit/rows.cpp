@@ -1,9 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ptxloom/kit/rows.hpp"
 
+#include <fmt/format.h>
+
 #include <numeric>
 
+#include "kit/integers.hpp"
+#include "ptxloom/error.hpp"
+
 namespace ptxloom::kit {
+namespace {
+
+constexpr std::uint32_t kLongest = std::uint32_t{1} << 30;
+
+const RowShape& checked(const RowShape& shape) {
+  if (shape.length == 0 || shape.length > kLongest || !power_of_two(shape.vector))
+    throw Error(ErrorKind::usage, "bad-rows",
+                fmt::format("rows of {} elements in chunks of {}", shape.length, shape.vector),
+                "a row has 1 to 2^30 elements, and a chunk a power of two of them");
+  return shape;
+}
+
+}  // namespace
 
 // A row begins at most `vector` elements after an aligned address, less what its pitch and a chunk have in
 // common.
@@ -15,7 +33,7 @@ int RowShape::slots() const {
 }
 
 RowWindow::RowWindow(KernelBuilder& k, const RowShape& shape, Reg row, std::optional<Reg> present)
-    : k_(&k), shape_(shape), slots_(shape.slots()), row_(row), present_(present) {
+    : k_(&k), shape_(checked(shape)), slots_(shape.slots()), row_(row), present_(present) {
   const Reg chunk = thread_in_team(k, shape.team);
   position_ = KernelBuilder::as(s32, k.mul(chunk, shape.vector));
   if (shape.shifted()) {
@@ -26,6 +44,9 @@ RowWindow::RowWindow(KernelBuilder& k, const RowShape& shape, Reg row, std::opti
 }
 
 RowWindow RowWindow::part(Reg part, int slots) const {
+  if (slots < 1)
+    throw Error(ErrorKind::usage, "bad-rows", fmt::format("a part of {} slots", slots),
+                "a part has at least one");
   RowWindow window = *this;
   window.slots_ = slots;
   window.dynamic_ = true;

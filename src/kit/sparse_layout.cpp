@@ -108,6 +108,10 @@ void compress_rows(const SparseLayout& layout, std::span<const std::byte> dense,
                    std::span<std::byte> values, std::span<std::byte> metadata) {
   const auto size = static_cast<std::uint64_t>(layout.element().bytes());
   const auto group = static_cast<std::uint64_t>(layout.group());
+  if (pitch < layout.depth())
+    throw Error(ErrorKind::usage, "bad-stride",
+                fmt::format("rows of {} elements with a pitch of {}", layout.depth(), pitch),
+                "give at least the elements of a row");
   require_size(dense.size(), ((layout.rows() - 1) * pitch + layout.depth()) * size, "elements");
   require_size(values.size(), layout.value_bytes(), "values");
   require_size(metadata.size(), layout.metadata_bytes(), "metadata");

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ptxloom/kit/stream_k_reduction.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <string>
+
+#include "ptxloom/error.hpp"
 
 namespace ptxloom::kit {
 namespace {
@@ -15,13 +19,23 @@ constexpr int kBesideUnits = 72;  // registers of a thread that hold no unit
 constexpr int kMostParts = 32;    // read at once
 constexpr std::uint64_t kAligned = 256;
 
+/// Of a thread in a unit.
+int accumulators_of(const StreamKTile& tile) {
+  const bool accumulates = tile.type == f32 || tile.type == s32 || tile.type == f64;
+  if (!accumulates || tile.part_threads < 1 || tile.mma_rows * kUnitColumns < tile.part_threads)
+    throw Error(ErrorKind::usage, "bad-reduction",
+                fmt::format("instructions of {} rows of {}, by {} threads, have no unit", tile.mma_rows,
+                            tile.type.name, tile.part_threads),
+                "accumulators are f32, s32 or f64, and each thread has one of 8 columns at least");
+  return std::min(kMostMoved / tile.type.bytes(), tile.mma_rows * kUnitColumns / tile.part_threads);
+}
+
 std::uint64_t aligned(std::uint64_t bytes) { return (bytes + kAligned - 1) / kAligned * kAligned; }
 
 }  // namespace
 
 StreamKUnits::StreamKUnits(const StreamKTile& tile)
-    : accumulators(
-          std::min(kMostMoved / tile.type.bytes(), tile.mma_rows * kUnitColumns / tile.part_threads)),
+    : accumulators(accumulators_of(tile)),
       rows(accumulators * tile.part_threads / kUnitColumns),
       across(tile.part_columns / kUnitColumns),
       count(tile.part_rows / rows * across),

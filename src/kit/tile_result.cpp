@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "kit/convert.hpp"
 #include "kit/element_terms.hpp"
 #include "ptxloom/kit/mma.hpp"
 #include "ptxloom/kit/vector_access.hpp"
@@ -117,7 +118,7 @@ class TileResult::Impl {
   }
 
   Reg to_result(Reg value) {
-    return in_.d.type == in_.terms.arithmetic ? value : k_.convert(in_.d.type, value);
+    return in_.d.type == in_.terms.arithmetic ? value : convert(k_, in_.d.type, value);
   }
 
   Stored to_stored(const std::vector<Reg>& results) {
@@ -198,7 +199,8 @@ class TileResult::Impl {
     ResultRun finished{run.row, run.column, {}};
     for (std::size_t i = 0; i < run.values.size(); ++i) {
       std::optional<Reg> old;
-      if (reads_c()) old = in_.c.type == in_.terms.arithmetic ? c[i] : k_.convert(in_.terms.arithmetic, c[i]);
+      if (reads_c())
+        old = in_.c.type == in_.terms.arithmetic ? c[i] : convert(k_, in_.terms.arithmetic, c[i]);
       const auto& column = column_terms(run.column + static_cast<int>(i));
       finished.values.push_back(terms_.apply(run.values[i], row.factor, column, old));
     }

@@ -115,6 +115,15 @@ void require_size(std::uint64_t have, std::uint64_t need, const char* what) {
                 "give whole matrices: WeightLayout says how large the result is");
 }
 
+void require_pitch(const WeightLayout& layout, std::uint64_t pitch) {
+  const bool whole = pitch * static_cast<std::uint64_t>(layout.element().bits) % 8 == 0;
+  if (pitch < layout.depth() || !whole)
+    throw Error(ErrorKind::usage, "bad-stride",
+                fmt::format("rows of {} elements of {} with a pitch of {}", layout.depth(),
+                            layout.element().name, pitch),
+                "give at least the elements of a row, and whole bytes");
+}
+
 /// The last row ends with its last element, not with the pitch.
 std::uint64_t plain_bytes(const WeightLayout& layout, std::uint64_t pitch) {
   return units_in(
@@ -203,6 +212,7 @@ std::uint64_t WeightLayout::group_position(std::uint64_t row, std::uint64_t numb
 
 void shuffle_weights(const WeightLayout& layout, std::span<const std::byte> plain, std::uint64_t pitch,
                      std::span<std::byte> shuffled) {
+  require_pitch(layout, pitch);
   require_size(plain.size(), plain_bytes(layout, pitch), "weights");
   require_size(shuffled.size(), layout.bytes(), "shuffled weights");
   std::ranges::fill(shuffled.first(layout.bytes()), std::byte{0});

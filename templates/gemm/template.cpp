@@ -32,31 +32,6 @@ std::vector<std::uint64_t> tensor_shape(const Problem& p, const auto& matrix, st
   return {others * matrix.stride + one};
 }
 
-// Throws Error(illegal_ptx, "not-on-target") if the target has none of these opcodes.
-void require_any(const Specs& specs, const Target& target, std::initializer_list<std::string> opcodes) {
-  std::string missing;
-  for (const std::string& opcode : opcodes)
-    for (const Variant& variant : specs.match(opcode)) {
-      if (variant.undocumented()) continue;
-      if (variant.since(target)) return;
-      missing = opcode;
-    }
-  throw Error(ErrorKind::illegal_ptx, {specs.explain(missing, target)});
-}
-
-// The epilogue's conversions from and to floats of 16 bits, which not every target has. To 8 bits every
-// target converts, by a fallback if need be.
-void require_conversions(const Specs& specs, const Target& target, const Problem& p) {
-  const auto require = [&](const Type& to, const Type& from) {
-    if (to == from || (to.bits != 16 && from.bits != 16)) return;
-    const std::string types = fmt::format("{}.{}", to.name, from.name);
-    require_any(specs, target, {"cvt." + types, "cvt.rn." + types});
-  };
-  require(p.d.type, p.arithmetic);
-  if (p.reads_c()) require(p.arithmetic, p.c.type);
-  if (p.terms.bias) require(p.arithmetic, *p.terms.bias);
-}
-
 class GemmTemplate final : public Template {
  public:
   GemmTemplate() : space_(kSpaceJson) {}
@@ -177,10 +152,9 @@ class GemmTemplate final : public Template {
  private:
   static constexpr std::size_t kVaried = 24;
 
-  // As mma_shapes; if the target has none, or lacks a conversion, the error says which targets have it.
+  // As mma_shapes; if the target has none, the error says which targets have one.
   std::vector<std::string> shapes_for(const Specs& specs, const Target& target, const Problem& p,
                                       const Settings& wanted) const {
-    require_conversions(specs, target, p);
     if (const auto given = wanted.find("mma"); given != wanted.end()) return {given->second};
     std::vector<std::string> shapes = mma_shapes(space_, specs, target, p);
     const auto name = wanted.find("strategy");

@@ -54,6 +54,24 @@ TEST_CASE(".npy files that are not what the problem needs are refused, each with
   check_refused(run_with(folder / "text.npy"), 2, "npy-not-npy", {"text.npy"});
 }
 
+TEST_CASE("packed elements are read from bytes in one dimension, or in rows of whole bytes") {
+  const TemporaryFolder folder;
+  const auto run_with = [&](const std::string& name, const std::vector<std::size_t>& shape) {
+    const std::string file = folder / (name + ".npy");
+    std::size_t bytes = 1;
+    for (const std::size_t extent : shape) bytes *= extent;
+    ptxloom::write_npy(file, matrix("|u1", shape, bytes));
+    return std::vector<std::string>{"run",  "scaled_gemm",    "--set",          "m=5",    "n=7",
+                                    "k=30", "format_a=mxfp4", "format_b=mxfp4", "lda=34", "--device",
+                                    "cpu",  "--target",       "sm_80",          "--arg",  "a=in=" + file};
+  };
+  CHECK(run_tool(run_with("flat", {5 * 17})).code == 0);
+  CHECK(run_tool(run_with("rows", {5, 17})).code == 0);
+  check_refused(run_with("elements", {5, 34}), 2, "npy-shape",
+                {"[5, 34]", "[85] or [5, 17]", "in one dimension, or in rows of whole bytes"});
+  check_refused(run_with("columns", {17, 5}), 2, "npy-shape", {"[17, 5]", "[85] or [5, 17]"});
+}
+
 TEST_CASE("a file of garbage is not merged into the records") {
   const TemporaryFolder folder;
   const ptxloom::Record good{.device = {.name = "GPU", .sm = "sm_80", .sms = 1, .memory_mhz = 1},

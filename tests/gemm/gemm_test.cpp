@@ -115,6 +115,15 @@ TEST_CASE("a D of e4m3 or e5m2 on targets without the conversion", "[gemm]") {
     }
 }
 
+TEST_CASE("D, C and a bias of bf16 on targets without the conversions", "[gemm]") {
+  for (const char* a : {"f16", "s8"}) {
+    check_gemm("sm_75", with(shape(45, 39, 70), {{"a", a}, {"d", "bf16"}}));
+    check_gemm("sm_75",
+               with(shape(37, 66, 50), {{"a", a}, {"d", "bf16"}, {"bias", "bf16"}, {"activation", "relu"}}));
+    check_gemm("sm_75", with(shape(53, 42, 66), {{"a", a}, {"d", "f16"}, {"c", "bf16"}, {"beta", "0.5"}}));
+  }
+}
+
 TEST_CASE("an mma that makes four products, each by a quarter of a warp, is refused", "[gemm]") {
   CHECK_THAT(config_refusal(with(shape(131, 37, 21), {{"a", "f16"}}), {{"mma", "m8n8k4"}}),
              Catch::Matchers::ContainsSubstring("gemm: mma=m8n8k4 of f16"));
@@ -156,10 +165,10 @@ TEST_CASE("a configuration is chosen only where the kernel can be emitted", "[ge
   const Template& gemm = gemm_template();
   int refused = 0, emitted = 0;
   for (const char* name : {"sm_75", "sm_80", "sm_89", "sm_90a"})
-    for (const char* a : {"f16", "s8", "u8"})
+    for (const char* a : {"f16", "bf16", "s8", "u8"})
       for (const char* d : {"f32", "f16", "bf16", "s8", "e4m3", "e5m2"})
         for (const char* other : {"f32", "f16", "bf16"}) {
-          if (a != std::string("f16") && d[0] == 'e') continue;
+          if (a[1] == '8' && d[0] == 'e') continue;
           const Target target(name);
           const Settings problem = gemm.problem(
               with(shape(64, 64, 64), {{"a", a}, {"d", d}, {"c", other}, {"beta", "1"}, {"bias", other}}));

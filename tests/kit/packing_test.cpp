@@ -93,6 +93,26 @@ TEST_CASE("several matrices, some of which TMA takes, and batches") {
   check_packing({{{s8, true, 17, 30, 31, 0}}, {{s8, true, 23, 41, 41, 0}}, {{s8, true, 5, 7, 9, 0}}}, 1, 2);
 }
 
+TEST_CASE("sources that are not the packed matrices of the plan are refused") {
+  const std::vector<MatrixBatches> given = {
+      {{bf16, true, 37, 45, 45, 0}}, {{bf16, true, 10, 13, 16, 0}}, {{s8, true, 19, 50, 51, 0}}};
+  const PackPlan plan(given), none{std::span(given).subspan(1, 1)};
+  const auto built = [&](const PackPlan& of, const std::vector<std::size_t>& sources) {
+    return kit_test::verdict([&] {
+      KernelBuilder k = kit_test::builder();
+      std::vector<kit::PackSource> all;
+      for (const std::size_t i : sources) all.push_back({given[i].matrix, of.matrices()[i], k.mov(u64, 0)});
+      kit::Packing(k, of, all, k.mov(u64, 0)).run(k.special("tid.x"), 1);
+    });
+  };
+  CHECK(built(plan, {0, 2}) == "accepted");
+  CHECK(built(plan, {2, 0}) == "accepted");
+  for (const std::vector<std::size_t>& sources :
+       std::vector<std::vector<std::size_t>>{{}, {0}, {0, 0}, {0, 1}, {0, 1, 2}})
+    CHECK(built(plan, sources) == "bad-packing");
+  CHECK(built(none, {}) == "bad-packing");
+}
+
 TEST_CASE("what TMA takes stays where it is") {
   CHECK(kit::takes_tma_loads({bf16, true, 10, 13, 16, 0}));
   CHECK_FALSE(kit::takes_tma_loads({bf16, true, 10, 13, 13, 0}));

@@ -41,6 +41,12 @@ TEST_CASE("kit: Philox 4x32-10 gives the published numbers") {
   }
 }
 
+TEST_CASE("kit: a seed of Philox has 64 bits") {
+  KernelBuilder k = kit_test::builder();
+  CHECK(kit_test::verdict([&] { kit::Philox(k, k.mov(u32, 7)); }) == "operand-type");
+  CHECK(kit_test::verdict([&] { kit::Philox(k, k.mov(u64, 7)); }) == "accepted");
+}
+
 TEST_CASE("kit: scales in tiles lie where cuBLASLt reads them, on the host and in a kernel") {
   const kit::ScaleTiles tiles{.rows = 300, .columns = 11};
   CHECK(tiles.bytes() == 3 * 3 * 512);

@@ -22,6 +22,15 @@ TEST_CASE("product groups: the tensor that tells the groups") {
   CHECK(runs->below == 5);
 }
 
+TEST_CASE("product groups: a run has at least one row") {
+  const auto tensor_of = [](int run) {
+    return kit_test::verdict(
+        [&] { ProductGroups{.kind = Kind::contiguous, .rows = 9, .run = run}.tensor(); });
+  };
+  CHECK(tensor_of(1) == "accepted");
+  for (const int run : {0, -64}) CHECK(tensor_of(run) == "bad-schedule");
+}
+
 TEST_CASE("product groups: parameters, and what a scheduler gets of them") {
   struct Given {
     ProductGroups products;

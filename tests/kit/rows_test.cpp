@@ -176,6 +176,37 @@ TEST_CASE("targets without packed conversions copy rows, too") {
   CHECK_THROWS_AS(kit::join_packed(k, e4m3, std::vector{k.mov(b16, 1), k.mov(b16, 1)}), Error);
 }
 
+TEST_CASE("rows that have no chunks as described are refused") {
+  const auto built = [](std::uint32_t length, int vector, int slots = 1) {
+    return kit_test::verdict([&] {
+      KernelBuilder k = kit_test::builder();
+      const kit::RowShape shape{.length = length, .pitch = 40, .vector = vector, .team = Team::warp()};
+      kit::RowWindow(k, shape, k.mov(u32, 0)).part(k.mov(u32, 0), slots);
+    });
+  };
+  CHECK(built(1, 8) == "accepted");
+  CHECK(built(1U << 30, 1) == "accepted");
+  for (const int vector : {0, 3, -4}) CHECK(built(37, vector) == "bad-rows");
+  for (const std::uint32_t length : {0U, (1U << 30) + 1}) CHECK(built(length, 4) == "bad-rows");
+  CHECK(built(37, 4, 0) == "bad-rows");
+}
+
+TEST_CASE("a chunk is stored with all of its values") {
+  const auto stored = [](Type type, int count) {
+    return kit_test::verdict([&] {
+      KernelBuilder k = kit_test::builder();
+      const kit::RowShape shape{.length = 37, .pitch = 40, .vector = 4, .team = Team::warp()};
+      const kit::RowWindow window(k, shape, k.mov(u32, 0));
+      const kit::RowTensor y(k, window, {k.mov(u64, 0), type}, 40);
+      y.store(0, k.regs(f32, count));
+    });
+  };
+  for (const Type type : {f32, f16}) {
+    CHECK(stored(type, 4) == "accepted");
+    for (const int count : {0, 2, 3, 8}) CHECK(stored(type, count) == "operand-count");
+  }
+}
+
 TEST_CASE("rows of random shapes are copied") {
   auto& random = kit_test::random_bits();
   const auto pick = [&](std::initializer_list<int> list) { return *(list.begin() + random() % list.size()); };

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "ptxloom/builder.hpp"
+#include "ptxloom/error.hpp"
 #include "ptxloom/exec.hpp"
 #include "ptxloom/launch_plan.hpp"
 #include "ptxloom/tensor_map.hpp"
@@ -75,6 +76,17 @@ inline void run(const ir::Module& module, exec::Launch launch, std::span<const A
   }
   launch.parameters = parameters;
   exec::Program(module, "tried").run(memory, launch);
+}
+
+/// The code of the error that something throws, or "accepted".
+template <class F>
+std::string verdict(F&& tried) {
+  try {
+    tried();
+  } catch (const Error& error) {
+    return error.code();
+  }
+  return "accepted";
 }
 
 inline std::mt19937& random_bits() {

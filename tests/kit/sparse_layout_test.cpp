@@ -145,4 +145,16 @@ TEST_CASE("sparse layout: types and sizes that it does not have, and buffers tha
   CHECK_THROWS_AS(compress_rows(layout, dense, 4, values, std::span(metadata).first(10)), Error);
 }
 
+TEST_CASE("sparse layout: a pitch shorter than a row is refused") {
+  const SparseLayout layout(s8, 3, 9);
+  std::vector<std::byte> dense(40), values(layout.value_bytes()), metadata(layout.metadata_bytes());
+  CHECK_NOTHROW(compress_rows(layout, dense, 9, values, metadata));
+  for (const std::uint64_t pitch : {0, 4, 8}) try {
+      compress_rows(layout, dense, pitch, values, metadata);
+      FAIL("a pitch of " << pitch << " was accepted");
+    } catch (const Error& error) {
+      CHECK(error.code() == "bad-stride");
+    }
+}
+
 }  // namespace ptxloom::kit

@@ -181,3 +181,22 @@ TEST_CASE("what a thread reads at once fits into its registers") {
       CHECK(4 * reads.units * (reads.parts + 1) <= std::max(8, registers - 72));
     }
 }
+
+TEST_CASE("tiles without a unit of stream-K are refused") {
+  const auto units = [](Type type, int mma_rows, int part_threads) {
+    return kit_test::verdict([&] {
+      kit::StreamKUnits({.mma_rows = mma_rows,
+                         .type = type,
+                         .threads = 128,
+                         .part_threads = part_threads,
+                         .part_rows = 64,
+                         .part_columns = 24});
+    });
+  };
+  for (const Type type : {f32, s32, f64}) CHECK(units(type, 16, 32) == "accepted");
+  CHECK(units(f32, 64, 128) == "accepted");
+  for (const Type type : {f16, b32, pred}) CHECK(units(type, 16, 32) == "bad-reduction");
+  CHECK(units(f32, 0, 32) == "bad-reduction");
+  CHECK(units(f32, 8, 128) == "bad-reduction");
+  CHECK(units(f32, 16, 0) == "bad-reduction");
+}

@@ -170,6 +170,28 @@ TEST_CASE("weight layout: rows with a pitch, and buffers that are too small") {
   CHECK_THROWS_AS(kit::WeightLayout(s4, 0, 5), Error);
 }
 
+TEST_CASE("weight layout: pitches shorter than a row and rows that begin within a byte are refused") {
+  const std::vector<std::byte> plain(64 * 64);
+  const auto refused = [&](Type element, std::uint64_t pitch) {
+    const kit::WeightLayout weights(element, 7, 60);
+    std::vector<std::byte> shuffled(weights.bytes(), std::byte{0x5a});
+    try {
+      kit::shuffle_weights(weights, plain, pitch, shuffled);
+    } catch (const Error& error) {
+      CHECK(error.code() == "bad-stride");
+      CHECK(shuffled.front() == std::byte{0x5a});
+      return true;
+    }
+    return false;
+  };
+  for (const std::uint64_t pitch : {0, 58, 59, 61, 63}) CHECK(refused(s4, pitch));
+  for (const std::uint64_t pitch : {60, 62}) CHECK_FALSE(refused(s4, pitch));
+  for (const std::uint64_t pitch : {56, 61, 62, 63}) CHECK(refused(e2m3, pitch));
+  for (const std::uint64_t pitch : {60, 64}) CHECK_FALSE(refused(e2m3, pitch));
+  CHECK(refused(e4m3, 59));
+  CHECK_FALSE(refused(e4m3, 61));
+}
+
 TEST_CASE("weight layout: of weights of 8 bits two words have the registers of a fragment") {
   const Layout map = fragment_map();
   const kit::WeightLayout weights(e4m3, 150, 300);

@@ -10,6 +10,7 @@
 #include "ptxloom/kit/params.hpp"
 #include "ptxloom/kit/pipeline.hpp"
 #include "ptxloom/kit/shared_layout.hpp"
+#include "ptxloom/kit/sparse_layout.hpp"
 #include "ptxloom/layout.hpp"
 #include "ptxloom/numeric.hpp"
 
@@ -173,6 +174,116 @@ void check_wgmma(const WarpgroupCase& c) {
     }
 }
 
+struct SparseCase {
+  Type type;
+  const char* form;  // shape and types, as in the opcode
+  int n;
+
+  static constexpr std::uint64_t kRows = 61, kDepth = 110;
+  static constexpr int kStages = 2;
+
+  kit::SparseLayout layout() const { return {type, kRows, kDepth}; }
+  int depth() const { return 2 * static_cast<int>(layout().stored()); }  // with what is filled up
+  int stage_depth() const { return depth() / kStages; }
+  int mma_depth() const { return 512 / type.bits; }
+  kit::MatrixOperand a() const {
+    const std::uint64_t stored = layout().stored();
+    return {type, true, kRows, stored, stored, 0};
+  }
+  kit::MatrixOperand b() const {
+    const auto deep = static_cast<std::uint64_t>(depth());
+    return {type, true, static_cast<std::uint64_t>(n), deep, deep, 0};
+  }
+};
+
+/// D = A * B^T in stages that are all loaded at once. A thread reads its word of each tile of metadata.
+ir::Module sparse_kernel(const SparseCase& c, const kit::TmaTile& tile_a, const kit::TmaTile& tile_b,
+                         const kit::Params& params) {
+  const Variant mma = wgmma_variant(fmt::format("wgmma.mma_async.sp.sync.aligned.{}", c.form));
+  kit::SharedLayout stage;
+  stage.add("a", tile_a.bytes(), 1024).add("b", tile_b.bytes(), 1024);
+  KernelBuilder k = kit_test::builder();
+  k.require_block(128);
+  const kit::ParamRegs in = params.declare(k);
+  const Reg thread = k.special("tid.x"), zero = k.mov(u32, 0);
+  const Reg stages = k.address_of(
+      k.shared(b8, SparseCase::kStages * static_cast<std::uint64_t>(stage.pitch()), "stages", 1024));
+  kit::Pipeline pipeline(k, 1, k.address_of(k.mbarriers(2, "barriers")));
+  k.if_(k.eq(thread, 0), [&] { pipeline.initialise(1); });
+  k.barrier();
+  const kit::Pipeline::Cursor reads = pipeline.consumer();
+  const Reg full = pipeline.full(reads);
+  k.if_(k.eq(thread, 0), [&] {
+    kit::TmaTileLoads loads(k, 1);
+    pipeline.expect(full, SparseCase::kStages * (tile_a.bytes() + tile_b.bytes()));
+    for (int i = 0; i < SparseCase::kStages; ++i) {
+      const Reg begin = k.add(stages, i * stage.pitch()), from = k.mov(u32, i * c.stage_depth());
+      loads.load(tile_a, in["a"], {zero, k.shr(from, 1)}, stage.address(k, begin, "a"), full);
+      loads.load(tile_b, in["b"], {zero, from}, stage.address(k, begin, "b"), full);
+    }
+  });
+  pipeline.await(full, reads);
+  const std::vector<Reg> accumulators = kit::wgmma_accumulators(k, mma);
+  const kit::WgmmaOperand a(k, tile_a, stages), b(k, tile_b, stage.address(k, stages, "b"));
+  const Reg add = k.reg(pred);
+  const int tile_depth = c.layout().tile_depth(), unit = stage.pitch() / kit::WgmmaOperand::kUnit;
+  for (int at = 0; at < c.depth(); at += c.mma_depth()) {
+    const Reg distance = k.mov(u32, at / c.stage_depth() * unit);
+    const int depth = at % c.stage_depth();
+    const Reg word = k.load(in.pointer("metadata")[k.add(thread, at / tile_depth * 128)]);
+    kit::wgmma_fence(k);
+    k.emit("setp.ne.u32", add, at, 0);
+    kit::wgmma_sparse(k, mma, accumulators, a.descriptor(k, a.low(k, distance), 0, depth / 2),
+                      b.descriptor(k, b.low(k, distance), 0, depth), word, at % tile_depth / c.mma_depth(),
+                      add);
+    kit::wgmma_commit(k);
+    kit::wgmma_wait(k);
+  }
+  for (std::size_t i = 0; i < accumulators.size(); ++i)
+    k.store(in.pointer("d")[k.fma(thread, accumulators.size(), i)], accumulators[i]);
+  return k.finish();
+}
+
+/// Small integers, of which each group of four has at most two that are not zero.
+std::vector<std::byte> sparse_integers(const kit::MatrixOperand& m) {
+  std::vector<std::byte> data = small_integers(m);
+  for (std::uint64_t row = 0; row < m.rows; ++row)
+    for (std::uint64_t begin = 0; begin < m.ld; begin += 4) {
+      const std::uint64_t step = 1 + kit_test::random_word() % 3;
+      for (std::uint64_t zero = kit_test::random_word() % 4, i = 0; i < 2; ++i, zero = (zero + step) % 4)
+        if (begin + zero < m.ld) store_element(m.type, data, row * m.ld + begin + zero, 0);
+    }
+  return data;
+}
+
+template <class Sum>
+void check_sparse(const SparseCase& c) {
+  INFO(fmt::format("{}, seed {}", c.form, Catch::getSeed()));
+  const kit::SparseLayout sparse = c.layout();
+  const kit::MatrixOperand dense{c.type, true, SparseCase::kRows, SparseCase::kDepth, SparseCase::kDepth, 0};
+  const std::vector<std::byte> of_dense = sparse_integers(dense);
+  std::vector<std::byte> values(sparse.value_bytes()), metadata(sparse.metadata_bytes());
+  kit::compress_rows(sparse, of_dense, dense.ld, values, metadata);
+  const kit::MatrixOperand b = c.b();
+  std::vector<std::byte> of_b = small_integers(b);
+  const kit::TmaTile tile_a(c.a(), 64, 64, c.stage_depth() / 2), tile_b(b, c.n, c.n, c.stage_depth());
+  kit::Params params;
+  params.map("a", "a", tile_a.map()).map("b", "b", tile_b.map()).pointer("metadata", b32);
+  params.pointer("d", type_of<Sum>());
+  std::vector<Sum> d(64 * static_cast<std::size_t>(c.n), Sum{-123456});
+  kit_test::run(
+      sparse_kernel(c, tile_a, tile_b, params), {.block = {128, 1, 1}}, params.arguments(),
+      {{"a", values}, {"b", of_b}, kit_test::tensor("metadata", metadata), kit_test::tensor("d", d)});
+  const Layout map = layout(wgmma_variant(fmt::format("wgmma.mma_async.sp.sync.aligned.{}", c.form)), "D");
+  for (const LayoutElement& at : map.elements()) {
+    double expected = 0;  // exact: integers; rows that A does not have are zero
+    const auto row = static_cast<std::uint64_t>(at.row), column = static_cast<std::uint64_t>(at.col);
+    for (std::uint64_t l = 0; row < SparseCase::kRows && l < SparseCase::kDepth; ++l)
+      expected += element(dense, of_dense, row, l) * element(b, of_b, column, l);
+    REQUIRE(static_cast<double>(d[static_cast<std::size_t>(at.lane * map.registers + at.reg)]) == expected);
+  }
+}
+
 }  // namespace
 
 TEST_CASE("wgmma reads tiles as their descriptors say") {
@@ -214,6 +325,13 @@ TEST_CASE("wgmma takes A from registers, and B in either layout") {
       REQUIRE(d[static_cast<std::size_t>(at.lane * map_d.registers + at.reg)] == expected);
     }
   }
+}
+
+TEST_CASE("wgmma_sparse multiplies what compress_rows has stored") {
+  check_sparse<float>({bf16, "m64n24k32.f32.bf16.bf16", 24});
+  check_sparse<float>({f16, "m64n40k32.f32.f16.f16", 40});
+  check_sparse<float>({e4m3, "m64n16k64.f32.e4m3.e4m3", 16});
+  check_sparse<std::int32_t>({s8, "m64n32k64.s32.s8.s8", 32});
 }
 
 TEST_CASE("an operand that wgmma cannot transpose is refused") {

@@ -185,6 +185,14 @@ TEST_CASE("scaled_gemm: what cannot be served is refused, and the hint says what
         "it was accepted");
   CHECK_THAT(refused(with(shape(16, 16, 32), {{"format_a", "mxfp4"}, {"format_b", "s4"}}), {}, "sm_120a"),
              ContainsSubstring("mxfp4, nvfp4"));
+  const Settings plain{{"format_a", "e2m1"}, {"format_b", "e2m1"}};
+  for (const char* pitch : {"lda", "ldb"})
+    for (const char* target : {"sm_120a", "sm_80"}) {
+      CHECK_THAT(refused(with(with(shape(33, 130, 130), plain), {{pitch, "132"}}), {}, target),
+                 ContainsSubstring("give a multiple of 16"));
+      CHECK(refused(with(with(shape(33, 130, 130), plain), {{pitch, "144"}}), {}, target) ==
+            "it was accepted");
+    }
   CHECK_THAT(refused(with(shape(16, 16, 64), {{"lda", "63"}}), {}, "sm_120a"),
              ContainsSubstring("give at least 64, or 0"));
 }

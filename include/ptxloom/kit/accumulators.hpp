@@ -13,6 +13,7 @@
 ///                   | 1,0 | 1,1 | 1,2 |       of the instruction in row 0, column 2
 ///
 /// Which element of D a register holds follows from the instruction's fragment map (layout.hpp).
+/// The type has no functions, so no errors of its own.
 namespace [[gnu::visibility("default")]] ptxloom {
 namespace kit {
 

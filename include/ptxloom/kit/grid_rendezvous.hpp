@@ -17,6 +17,8 @@
 /// ready for the next launch. A kernel that meets more than once needs a counter for each time.
 ///
 /// All thread blocks must be resident at once: the launch is cooperative (LaunchPlan::cooperative).
+///
+/// Errors: none of its own. The functions throw as KernelBuilder::emit() does.
 namespace [[gnu::visibility("default")]] ptxloom {
 namespace kit {
 

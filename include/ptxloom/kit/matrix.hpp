@@ -15,6 +15,9 @@
 ///
 /// As an operand of a product, A is m x k and B is k x n. An operand has an extent of its own (m or n), and
 /// shares the depth k. Its stored rows run along k (`k_contiguous`) or along its extent.
+///
+/// Errors: none of its own. Sizes are not checked: there is at least one row, column and batch, and the type
+/// has whole bytes.
 namespace [[gnu::visibility("default")]] ptxloom {
 namespace kit {
 

@@ -19,6 +19,9 @@
 /// units of 16 bytes; each warp copies the pieces that its number selects. Whoever issues TMA loads waits
 /// until all thread blocks have packed theirs (grid_rendezvous.hpp). So the launch is cooperative: all thread
 /// blocks are resident at once, or the launch fails. The workspace holds zeros before the first launch.
+///
+/// Errors: Packing throws Error(usage, "bad-packing") for a plan without a packed matrix, and for sources
+/// that are not the plan's packed matrices. Sizes are not checked.
 namespace [[gnu::visibility("default")]] ptxloom {
 namespace kit {
 
@@ -75,8 +78,9 @@ struct PackSource {
 /// The copies of a kernel.
 class Packing {
  public:
-  /// `plan` must outlive this object and have a packed matrix. `sources`: all of them, in the plan's order.
-  /// `workspace`: the address (u64) of PackPlan::workspace_bytes() bytes, a multiple of 256.
+  /// `plan` must outlive this object and have a packed matrix. `sources`: one for each packed matrix.
+  /// `workspace`: the address (u64) of PackPlan::workspace_bytes() bytes, a multiple of 256. Throws
+  /// Error(usage, "bad-packing") for other sources.
   Packing(KernelBuilder& k, const PackPlan& plan, std::vector<PackSource> sources, Reg workspace);
 
   /// Copies, and counts this thread block. Called by all threads of the grid, once. `thread`: tid.x (u32);

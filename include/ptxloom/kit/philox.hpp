@@ -10,6 +10,9 @@
 /// easy as 1, 2, 3", 2011). Each counter of 128 bits gives four independent words, and a seed of 64 bits
 /// another sequence. Nothing is stored: whoever needs the numbers of an element computes them from its
 /// position, so they do not depend on how the work is divided.
+///
+/// Errors: Error(usage, "operand-type") for a seed that has not 64 bits. Otherwise the functions throw as
+/// those of KernelBuilder do.
 namespace [[gnu::visibility("default")]] ptxloom {
 namespace kit {
 

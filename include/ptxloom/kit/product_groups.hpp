@@ -17,6 +17,9 @@
 ///
 /// ProductGroups has what follows from that for the problem's tensors, the kernel's parameters and its
 /// scheduler.
+///
+/// Errors: the functions that need the tensor throw Error(usage, "bad-schedule") for runs of less than one
+/// row.
 namespace [[gnu::visibility("default")]] ptxloom {
 namespace kit {
 

@@ -16,7 +16,8 @@
 ///
 /// A chunk is loaded as the two vectors that it lies in, and its words are shifted. For a store each lane has
 /// the vector that begins in its chunk, with the elements that the next lane hands over. Single elements are
-/// only loaded and stored at both ends.
+/// only loaded and stored at both ends. Errors: the constructor throws Error(usage, "bad-chunks"), and
+/// store_all() Error(usage, "operand-count"); neither emits anything before.
 namespace [[gnu::visibility("default")]] ptxloom {
 namespace kit {
 
@@ -35,11 +36,14 @@ struct RealignedChunks {
 /// Loads and stores of such chunks. All lanes of the warp take part, also those outside the row.
 class Realigned {
  public:
-  Realigned(KernelBuilder& k, const RealignedChunks& chunks);  ///< emits nothing that touches memory
+  /// Emits nothing that touches memory. Throws Error(usage, "bad-chunks") for elements of other sizes, chunks
+  /// of other sizes, or no slots.
+  Realigned(KernelBuilder& k, const RealignedChunks& chunks);
 
   /// Words of all slots, the first element in the lowest bits. Elements outside the row are zero.
   std::vector<std::vector<Reg>> load_all() const;
-  /// Stores the words of all slots. Nothing outside the row is written.
+  /// Stores the words of all slots. Nothing outside the row is written. Throws Error(usage, "operand-count")
+  /// for another number of slots or of words than load_all() returns.
   void store_all(std::span<const std::vector<Reg>> words) const;
 
  private:
@@ -47,6 +51,7 @@ class Realigned {
   int bytes() const { return chunks_.element.bytes(); }
   int stride() const { return 32 * chunks_.vector; }
   std::size_t count() const { return static_cast<std::size_t>(chunks_.vector * bytes() / 4); }
+  void require_words(std::span<const Words> words) const;
   Reg at(int slot, Reg begin) const;
   Address address(Reg first, int slot, int element) const;
   Words shifted(Words words, Reg elements) const;

@@ -37,14 +37,17 @@
 ///     chunk        |2 3 4 5|                 this chunk; shift = 2
 ///
 /// Sizes are in elements. Tensors begin at multiples of 16 bytes.
+///
+/// Errors: RowWindow throws Error(usage, "bad-rows") for a shape or a part that has no chunks as described,
+/// and RowTensor as packed.hpp and realigned.hpp say.
 namespace [[gnu::visibility("default")]] ptxloom {
 namespace kit {
 
 /// The rows of the leading tensor, and how they are divided.
 struct RowShape {
-  std::uint32_t length = 0;  ///< of a row; at most 2^30
+  std::uint32_t length = 0;  ///< of a row; 1 to 2^30
   std::uint64_t pitch = 0;   ///< from a row to the next
-  int vector = 1;            ///< elements of a chunk, a power of two, at most 8
+  int vector = 1;            ///< elements of a chunk, a power of two
   Team team = {};            ///< the threads that share a row
 
   /// Whether rows begin within a chunk.
@@ -57,10 +60,10 @@ struct RowShape {
 class RowWindow {
  public:
   /// The whole row number `row` (u32). `present`: a predicate; where it does not hold, all chunks are
-  /// outside.
+  /// outside. Throws Error(usage, "bad-rows") for other lengths and chunks than RowShape says.
   RowWindow(KernelBuilder& k, const RowShape& shape, Reg row, std::optional<Reg> present = {});
   /// A part of the row: `slots` slots for each thread, after those of the first `part` (u32) parts. Its ends
-  /// are found when the kernel runs.
+  /// are found when the kernel runs. Throws Error(usage, "bad-rows") for less than one slot.
   RowWindow part(Reg part, int slots) const;
 
   const RowShape& shape() const { return shape_; }  ///< of the leading tensor
@@ -117,7 +120,8 @@ class RowTensor {
   /// All slots, with the accesses to whole chunks before those at the ends, so that as many bytes as possible
   /// are in flight.
   std::vector<std::vector<Reg>> load_all(double fill = 0) const;
-  /// Stores values in f32, rounded to the type.
+  /// Stores the values of a chunk in f32, rounded to the type. Throws Error(usage, "operand-count") for
+  /// another number of them.
   void store(int slot, std::span<const Reg> values) const;
   /// Whether rows begin at addresses that force small accesses on load_all() and store(), and chunks can be
   /// loaded and stored through aligned vectors instead (realigned.hpp): a team is a warp, and chunks begin

@@ -15,6 +15,8 @@
 ///     row    0           32           64           96           1
 ///
 /// What is outside the matrix in the last tiles is zero.
+///
+/// Errors: none of its own. A row and a column inside the matrix are not checked to be there.
 namespace [[gnu::visibility("default")]] ptxloom {
 namespace kit {
 

@@ -13,6 +13,8 @@
 ///     MXFP8, MXFP6, MXFP4    OCP Microscaling Formats (MX) 1.0: 32 elements, a power of two as scale (ue8m0)
 ///     NVFP4                  16 elements of e2m1, a scale in ue4m3, and one f32 for the tensor
 ///     s8, s4, e4m3, e5m2     scales in f32, of as many elements as the user wants
+///
+/// Errors: none. A format that does not exist is a null pointer.
 namespace [[gnu::visibility("default")]] ptxloom {
 namespace kit {
 

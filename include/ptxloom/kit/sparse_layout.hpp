@@ -63,7 +63,8 @@ class SparseLayout {
 /// Takes the zeros out of rows. `dense`: rows of k elements, each of which begins `pitch` elements after the
 /// one before. `values` and `metadata`: SparseLayout::value_bytes() and metadata_bytes(). Zeros of either
 /// sign need not be stored; NaN is not zero. Throws Error(usage): "not-sparse" if a group has more elements
-/// that are not zero, with its row and columns; "buffer-too-small".
+/// that are not zero, with its row and columns; "bad-stride" for a pitch shorter than a row;
+/// "buffer-too-small".
 void compress_rows(const SparseLayout& layout, std::span<const std::byte> dense, std::uint64_t pitch,
                    std::span<std::byte> values, std::span<std::byte> metadata);
 

@@ -27,6 +27,9 @@
 ///
 /// One thread computes the division and leaves it in shared memory. The others read it there again for each
 /// portion, because registers are needed for accumulators.
+///
+/// Errors: none of its own. The functions throw as those of KernelBuilder do. Numbers of tiles, k-blocks and
+/// thread blocks are known when the kernel runs, and are not checked: each is at least 1.
 namespace [[gnu::visibility("default")]] ptxloom {
 namespace kit {
 

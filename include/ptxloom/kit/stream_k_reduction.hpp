@@ -32,6 +32,9 @@
 /// resident at once (LaunchPlan::cooperative). The thread blocks of a cluster that share an operand have
 /// parts of adjacent tiles (kit/tile_scheduler.hpp): each reduces its own tile with the thread blocks of its
 /// rank.
+///
+/// Errors: StreamKUnits throws Error(usage, "bad-reduction") for a tile that does not have a unit. Otherwise
+/// the functions throw as those of KernelBuilder do.
 namespace [[gnu::visibility("default")]] ptxloom {
 namespace kit {
 
@@ -50,6 +53,7 @@ struct StreamKTile {
 /// The granularity in which tiles are divided: a unit is what all threads of a thread block move in one
 /// access each. In each part of the tile it covers some rows and 8 columns.
 struct StreamKUnits {
+  /// Throws Error(usage, "bad-reduction") for other types and for a tile without a whole unit.
   explicit StreamKUnits(const StreamKTile& tile);
 
   int accumulators;  ///< of a thread

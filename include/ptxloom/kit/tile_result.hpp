@@ -24,6 +24,9 @@
 ///
 /// A thread's elements are handled in runs of adjacent ones of a row, as wide as C and D allow. Elements
 /// outside D are computed with zeros for what lies outside C and the vectors, and are not stored.
+///
+/// Errors: none of its own. A target without an instruction for the types is reported as
+/// KernelBuilder::emit() does; bf16 is converted by fallbacks (lower.hpp) before sm_80.
 namespace [[gnu::visibility("default")]] ptxloom {
 namespace kit {
 

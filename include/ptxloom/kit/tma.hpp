@@ -22,6 +22,9 @@
 /// consecutive bytes begin at multiples of 16 on both sides, and are a multiple of 16.
 ///
 /// Targets from sm_90 on have them.
+///
+/// Errors: none of its own. Other targets, and numbers of coordinates other than 1 to 5, are refused as by
+/// KernelBuilder::emit().
 namespace [[gnu::visibility("default")]] ptxloom {
 namespace kit {
 

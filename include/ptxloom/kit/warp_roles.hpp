@@ -12,6 +12,9 @@
 ///
 /// The linker takes a branch by a warp's number for one that all lanes take alike only if it knows the number
 /// to be the same in all of them, as it is for uniform_warp().
+///
+/// Errors: none of its own. The functions throw as KernelBuilder::emit() does, divide_roles() also on targets
+/// before sm_90.
 namespace [[gnu::visibility("default")]] ptxloom {
 namespace kit {
 

@@ -121,11 +121,13 @@ class WeightLayout {
 
 /// Brings weights into the layout. `plain`: rows of k elements, packed densely, the first in the low bits;
 /// a row begins `pitch` elements, whole bytes, after the one before. `shuffled`: WeightLayout::bytes();
-/// what is filled up becomes zero. Throws Error(usage, "buffer-too-small").
+/// what is filled up becomes zero. Throws Error(usage): "bad-stride" for a pitch shorter than a row, or not
+/// of whole bytes; "buffer-too-small".
 void shuffle_weights(const WeightLayout& layout, std::span<const std::byte> plain, std::uint64_t pitch,
                      std::span<std::byte> shuffled);
 /// Brings the values of groups into the layout. `plain`: rows of ceil(k / group) values of `type`, a whole
-/// number of bytes. `shuffled`: WeightLayout::group_values() of them. Otherwise as shuffle_weights().
+/// number of bytes. `shuffled`: WeightLayout::group_values() of them; what is filled up becomes zero. Throws
+/// Error(usage, "buffer-too-small").
 void shuffle_groups(const WeightLayout& layout, Type type, std::uint64_t group,
                     std::span<const std::byte> plain, std::span<std::byte> shuffled);
 

@@ -124,10 +124,35 @@ RunArgument parse_argument(std::string_view text) { return Parser(text).parse();
 
 namespace {
 
-/// The shape of the array in a file. numpy has no types of less than 8 bits: their elements are packed bytes.
-std::vector<std::size_t> npy_shape(const TensorPlan& plan) {
-  if (plan.type.bits < 8) return {plan.bytes()};
-  return {plan.shape.begin(), plan.shape.end()};
+using NpyShape = std::vector<std::size_t>;
+
+/// The shapes of the array in a file, the first one if we write it. numpy has no types of less than 8 bits:
+/// their elements are packed bytes, of the whole tensor or, where rows have whole bytes, of each row.
+std::vector<NpyShape> npy_shapes(const TensorPlan& plan) {
+  NpyShape shape(plan.shape.begin(), plan.shape.end());
+  if (plan.type.bits >= 8) return {shape};
+  std::vector<NpyShape> shapes{{plan.bytes()}};
+  if (shape.empty()) return shapes;
+  const std::size_t row_bits = shape.back() * static_cast<std::size_t>(plan.type.bits);
+  shape.back() = row_bits / 8;
+  if (row_bits % 8 == 0 && shape != shapes.front()) shapes.push_back(shape);
+  return shapes;
+}
+
+std::string text_of(const NpyShape& shape) { return fmt::format("[{}]", fmt::join(shape, ", ")); }
+
+Error wrong_shape(const std::filesystem::path& file, const NpyShape& found, const TensorPlan& plan,
+                  const std::vector<NpyShape>& shapes) {
+  std::vector<std::string> wanted;
+  for (const NpyShape& one : shapes) wanted.push_back(text_of(one));
+  return {ErrorKind::usage, "npy-shape",
+          fmt::format("{} has the shape {}, but tensor {} is {}", file.string(), text_of(found), plan.name,
+                      fmt::join(wanted, " or ")),
+          plan.type.bits < 8
+              ? fmt::format("elements of {} are packed bytes: in one dimension, or in rows of whole bytes",
+                            plan.type.name)
+              : "a shape is that of the memory: a layout of 'col' swaps the axes, and a leading dimension is "
+                "the last size"};
 }
 
 }  // namespace
@@ -143,19 +168,14 @@ HostTensor read_tensor(const std::filesystem::path& file, const TensorPlan& plan
             "convert it: np.save(file, array.astype('{0}')), or array.view('{0}') if the bits are right",
             wanted));
   }
-  if (const auto shape = npy_shape(plan); !std::ranges::equal(array.shape, shape)) {
-    throw Error(ErrorKind::usage, "npy-shape",
-                fmt::format("{} has the shape [{}], but tensor {} is [{}]", file.string(),
-                            fmt::join(array.shape, ", "), plan.name, fmt::join(shape, ", ")),
-                "a shape is that of the memory: a layout of 'col' swaps the axes, and a leading dimension is "
-                "the last size");
-  }
+  if (const auto shapes = npy_shapes(plan); std::ranges::find(shapes, array.shape) == shapes.end())
+    throw wrong_shape(file, array.shape, plan, shapes);
   return {plan, std::move(array.bytes)};
 }
 
 NpyArray to_npy(HostTensor tensor) {
   return {.dtype = npy_dtype(tensor.plan.type),
-          .shape = npy_shape(tensor.plan),
+          .shape = npy_shapes(tensor.plan).front(),
           .bytes = std::move(tensor.bytes)};
 }
 
