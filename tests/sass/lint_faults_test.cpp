@@ -148,6 +148,28 @@ Count check(const Code& code, std::size_t most, std::mt19937& random) {
   return count;
 }
 
+/// Products that the next one reads, with values that depend on others in between.
+constexpr std::string_view kChainOfF64 = R"(.version {version}
+.target {target}
+.address_size 64
+.visible .entry chain(.param .b64 p)
+{
+  .reg .b64 d; .reg .f64 f<4>; .reg .pred q; .reg .b32 r;
+  ld.param.b64 d, [p];
+  ld.global.f64 f0, [d];
+  ld.global.f64 f1, [d+8];
+  fma.rn.f64 f2, f0, f1, f1;
+  fma.rn.f64 f3, f1, f0, f0;
+  fma.rn.f64 f2, f2, f3, f1;
+  setp.lt.f64 q, f2, f3;
+  selp.f64 f0, f2, f3, q;
+  fma.rn.f64 f1, f0, f2, f3;
+  cvt.rzi.s32.f64 r, f1;
+  st.global.b32 [d], r;
+  ret;
+}
+)";
+
 /// The kernels of kernels.cu for a target, by nvcc.
 std::string compile_kernels(const std::string& nvcc, std::string_view target, int level) {
   const TemporaryFolder folder;
@@ -193,6 +215,24 @@ TEST_CASE("code of nvcc is accepted, and planted faults are found", "[oracle]") 
   const Count count = check(code, 10, random);
   CHECK(count.accepted > 2500);
   CHECK(count.planted > 100);
+}
+
+TEST_CASE("code of the newest ptxas is accepted, optimised or not", "[oracle]") {
+  need_nvdisasm();
+  const std::string folder = test::build_folder() + "/toolkits/" + to_string(toolkits().back().cuda);
+  const std::string ptxas = folder + "/nvidia/cu13/bin/ptxas";
+  if (!std::filesystem::exists(ptxas)) SKIP("./dev test fetches the newest ptxas, which is not there");
+  for (const char* target : {"sm_75", "sm_90a", "sm_103", "sm_110", "sm_120"}) {
+    for (const char* level : {"-O0", "-O3"}) {
+      CAPTURE(target, level);
+      for (const std::string_view text : {test::kKernels, kChainOfF64}) {
+        const Code code(test::assemble(text, target, level, ptxas).cubin);
+        const std::string alarms = lint_text(lint(code.listing, code.view.chip(), false));
+        CAPTURE(alarms);
+        CHECK(alarms.find("error:") == std::string::npos);
+      }
+    }
+  }
 }
 
 TEST_CASE("all faults in code of nvcc are found, for each generation of chips", "[.][oracle]") {

@@ -125,8 +125,27 @@ TEST_CASE("stall counts cover the latency of the instruction") {
   CHECK(test::lint_code(first + "[----:B------:R-:W-:-:S04] FFMA R5, R4, R2, R3\n", 80) == Found{});
   // DFMA has a fixed latency on sm_90, and needs a scoreboard on sm_86.
   CHECK(test::lint_code(pair("DFMA R4, R6, R8, R10", 8, "MUFU.RCP64H R1, R5"), 90) == Found{});
-  CHECK(test::lint_code(pair("DFMA R4, R6, R8, R10", 15, "MUFU.RCP64H R1, R5"), 86) ==
-        Found{"10 no-scoreboard R5"});
+  for (const int chip : {86, 103, 110, 120})
+    CHECK(test::lint_code(pair("DFMA R4, R6, R8, R10", 15, "MUFU.RCP64H R1, R5"), chip) ==
+          Found{"10 no-scoreboard R5"});
+  CHECK(test::lint_code(pair("DFMA R4, R6, R8, R10", 8, "MUFU.RCP64H R1, R5"), 107) == Found{});
+  // Instructions that tell it by a later one's scoreboard.
+  CHECK(test::lint_code("[----:B------:R-:W-:-:S02] DFMA R4, R6, R8, R10\n"
+                        "[----:B------:R-:W0:-:S02] DMUL R12, R8, R10\n"
+                        "[----:B0-----:R-:W-:-:S04] DFMA R12, R4, R8, R10\n",
+                        110) == Found{});
+}
+
+TEST_CASE("a stall count of 0 waits for all results, those behind scoreboards too") {
+  const auto code = [](const std::string& control) {
+    return "[----:B------:R-:W-:-:S02] STG.E desc[UR4][R2.64], R6\n[----:B------:R-:W-:" + control +
+           "] LDG.E R4, desc[UR4][R2.64]\n[----:B------:R-:W-:-:S04] FADD R6, R4, R5\n";
+  };
+  CHECK(test::lint_code(code("Y:S00"), 90) == Found{});
+  CHECK(test::lint_code(code("Y:S15"), 90) == Found{"20 no-scoreboard R4", "20 no-scoreboard R6"});
+  // It covers nothing that comes after it.
+  CHECK(test::lint_code("[----:B------:R-:W-:Y:S00] MOV R1, R2\n" + code("-:S15"), 90) ==
+        Found{"30 no-scoreboard R4", "30 no-scoreboard R6"});
 }
 
 TEST_CASE("dependences are followed over branches and loops") {
