@@ -126,6 +126,18 @@ TEST_CASE("a warp alone takes its stall counts and what it waits for") {
              WithinAbs(1 + 30 + 3 + branch, 1e-9));
 }
 
+TEST_CASE("a stall count of 0 takes as long as all results before it") {
+  const double branch = branch_cycles();
+  const auto time_of = [](const std::string& body) { return loop_of(body, {.warps = 1}).cycles; };
+  // FFMA's result takes 4 cycles to the next FFMA, and 5 to any other.
+  CHECK_THAT(time_of("[----:B------:R-:W-:Y:S00] FFMA R0, R0, R1, R2\n"), WithinAbs(5 + branch, 1e-9));
+  CHECK_THAT(time_of("[----:B------:R-:W-:Y:S00] LDS R4, [R4]\n"), WithinAbs(23 + branch, 1e-9));
+  CHECK_THAT(time_of("[----:B------:R-:W-:-:S01] LDS R4, [R4]\n[----:B------:R-:W-:Y:S00] FADD R0, R1, R2\n"),
+             WithinAbs(23 + branch, 1e-9));
+  // Without the yield bit it is a stall of a cycle at least, as ever.
+  CHECK_THAT(time_of("[----:B------:R-:W-:-:S00] FFMA R0, R0, R1, R2\n"), WithinAbs(1 + branch, 1e-9));
+}
+
 TEST_CASE("with enough warps the busiest unit, or the issue of instructions, sets the time") {
   std::mt19937_64 draw(std::random_device{}());
   const int count = 5 + static_cast<int>(draw() % 20), warps = 32;

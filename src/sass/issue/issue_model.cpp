@@ -192,6 +192,8 @@ class Modeller {
   IssueOp op_of(std::size_t step) const {
     const HazardStep& code = steps_[step];
     IssueOp op{.step = step, .control = code.control, .row = row_of(step), .cycles = {}, .reads = {}};
+    for (const RegisterUse& use : code.uses.writes)
+      op.fixed = std::max<double>(op.fixed, latencies_.longest({code.uses.type, use}));
     if (op.row == nullptr) return op;
     const IssueSize size = table_.size_of(code.text);
     op.latency = table_.latency_of(*op.row, size);
