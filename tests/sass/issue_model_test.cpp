@@ -173,6 +173,19 @@ TEST_CASE("with enough warps the busiest unit, or the issue of instructions, set
       WithinRel(8.0 * count, 0.05));
 }
 
+TEST_CASE("NOP takes an issue slot and its stall count, and no unit") {
+  const std::string nops = repeated(9, "[----:B------:R-:W-:Y:S15] NOP\n");
+  const LoopModel alone = loop_of(nops, {.warps = 1});
+  CHECK_THAT(alone.cycles, WithinAbs(9 * 15 + branch_cycles(), 1e-9));
+  const LoopModel many = loop_of(nops, {.warps = 48});
+  CHECK(many.unknown == 0);
+  CHECK(bound_of(many, "branch") == bound_of(loop_of("", {.warps = 48}), "branch"));
+  CHECK(bound_of(many, "issue") == 10 * 48 / 4);
+  const auto issued = std::ranges::find(many.mix, "issue", &MixEntry::name);
+  REQUIRE(issued != many.mix.end());
+  CHECK(issued->count == 9);
+}
+
 TEST_CASE("loads from L2 take its bandwidth, loads from L1 do not, and stores always do") {
   const std::string loads = repeated(8, "[----:B------:R-:W-:-:S01] LDG.E.128 R4, desc[UR4][R2.64]\n");
   const std::string stores = repeated(8, "[----:B------:R-:W-:-:S01] STG.E.128 desc[UR4][R2.64], R4\n");

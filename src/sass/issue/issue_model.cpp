@@ -239,17 +239,21 @@ class Modeller {
     return std::ranges::any_of(text.operands, [](std::string_view one) { return one.starts_with("gsb"); });
   }
 
-  /// By the unit that does the work, which is the last that a row names.
+  /// By the unit that does the work, which is the last that a row names. What needs none is issued, that is
+  /// all.
   std::vector<MixEntry> mix_of(const std::vector<std::size_t>& steps) const {
-    std::vector<int> counts(table_.units().size() + 1);
+    const std::size_t units = table_.units().size();
+    std::vector<std::string> names;
+    for (const IssueUnit& unit : table_.units()) names.push_back(unit.name);
+    names.insert(names.end(), {std::string(kIssueBound), "other"});
+    std::vector<int> counts(names.size());
     for (const std::size_t step : steps) {
       const IssueRow* const row = row_of(step);
-      ++counts[row == nullptr ? table_.units().size() : row->uses.back().units.front()];
+      ++counts[row == nullptr ? units + 1 : row->uses.empty() ? units : row->uses.back().units.front()];
     }
     std::vector<MixEntry> mix;
     for (std::size_t i = 0; i < counts.size(); ++i)
-      if (counts[i] > 0)
-        mix.push_back({i < table_.units().size() ? table_.units()[i].name : "other", counts[i]});
+      if (counts[i] > 0) mix.push_back({names[i], counts[i]});
     std::ranges::stable_sort(mix, std::greater(), &MixEntry::count);
     return mix;
   }

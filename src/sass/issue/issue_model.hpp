@@ -46,7 +46,7 @@ struct Bound {
 
 /// Instructions of a kind.
 struct MixEntry {
-  std::string name{};  ///< unit, or "other"
+  std::string name{};  ///< unit, "issue" if it needs none, or "other"
   int count = 0;
 };
 

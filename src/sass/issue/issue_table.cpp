@@ -144,6 +144,7 @@ IssueUse IssueTable::use_of(std::string_view text) const {
 
 std::vector<IssueUse> IssueTable::uses_of(const std::string& cell) const {
   std::vector<IssueUse> uses;
+  if (cell == "-") return uses;
   for (const std::string& one : split(cell, ',')) uses.push_back(use_of(one));
   return uses;
 }
