@@ -105,6 +105,16 @@ TEST_CASE("an instruction reads and writes the registers of its operands") {
       {"BRA P0, `(.L_x_1)", "", "P0"},
       {"RET.REL.NODEC R20 `(k)", "", "R20 R21"},
       {"BMOV.32.CLEAR R16, B6", "R16", ""},
+      {"TEX.LL R10, R8, R12, R45, UR4, 0x0, 2D", "R8 R10", "R12 R45 UR4"},
+      {"TEX.LL RZ, R20, R22, R45, UR4, 0x0, 2D, 0x3", "R20", "R22 R45 UR4"},
+      {"TLD4.SCR.G P1, R30, R28, R29, R28, 0x0, 0x58, 2D", "R28 R30 P1", "R28 R29", 80},
+      {"SULD.D.BA.2D.128.STRONG.SM.TRAP R4, [R2], UR8, 0x0", "R4 R5 R6 R7", "R2 UR8"},
+      {"SUST.D.BA.2D.64.STRONG.SM.TRAP [R2], R32, UR8, 0x0", "", "R2 R32 R33 UR8"},
+      {"QSPC.E.S P0, RZ, [R2]", "P0", "R2"},
+      {"VABSDIFF4.U8.ACC R0, R4, R5, R6", "R0", "R4 R5 R6"},
+      {"BMMA.168256.AND.POPC R20, R8.ROW, R2.COL, R20", "R20 R21 R22 R23",
+       "R2 R3 R8 R9 R10 R11 R20 R21 R22 R23"},
+      {"BMMA.88128.XOR.POPC R4, R8.ROW, R2.COL, R4", "R4 R5", "R2 R4 R5 R8", 75},
   };
   const OperandTable table;
   for (const Case& one : cases) {
