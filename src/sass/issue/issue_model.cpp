@@ -13,7 +13,8 @@ namespace {
 
 constexpr int kLanes = 32;
 constexpr std::string_view kShared = "shared", kMio = "mio", kTensor = "tensor", kL2 = "l2",
-                           kIssueBound = "issue", kLatencyBound = "latency";
+                           kIssueBound = "issue", kLatencyBound = "latency",
+                           kNotKnown = "not known";
 
 int product(const std::array<int, 3>& extent) { return extent[0] * extent[1] * extent[2]; }
 
@@ -107,12 +108,25 @@ class Modeller {
                            .cycles = made.alone,
                            .assumed = table_.assumed()});
     std::ranges::stable_sort(made.bounds, std::greater(), &Bound::cycles);
-    made.bound = made.bounds.front().name;
+    made.bound = waits_for_unknown(ops) ? kNotKnown : made.bounds.front().name;
     const int block = warps_of(ops).second;
     made.sim = simulated(ops, {.warps = made.warps, .block_warps = block});
     made.cycles = at_least(made, made.sim.cycles);
     if (made.cycles > 0 && made.copied_bytes > 0) add_copies(made, ops, block);
     add_shares(made);
+  }
+
+  /// Whether the loop waits for a result that takes a time that is not known.
+  static bool waits_for_unknown(const std::vector<IssueOp>& ops) {
+    unsigned unknown = 0, waited = 0;
+    for (const IssueOp& op : ops) {
+      waited |= op.control.wait;
+      if (op.row != nullptr && op.row->effect == IssueEffect::drain) waited |= 1U << op.board;
+      if (op.row != nullptr) continue;
+      if (op.control.waits_for_all()) return true;
+      if (op.control.write) unknown |= 1U << *op.control.write;
+    }
+    return (unknown & waited) != 0;
   }
 
   /// No time is below a bound. The simulated one may be, by some percent: it is the difference of two runs,
