@@ -251,6 +251,10 @@ TEST_CASE("what does nothing is a note") {
   CHECK(notes("[----:B------:R-:W-:-:S14] ISETP.GE.AND P0, PT, R1, R2, PT\n"
               "[----:B------:R-:W-:-:S04] @P0 FADD R5, R1, R3\n" +
               rest) == later);
+  // What is never executed has no result, and NOP is there to wait.
+  for (const char* idle : {"@!UPT FADD R1, R2, R3", "@!PT FADD R1, R2, R3", "NOP"})
+    CHECK(notes(fmt::format("[----:B------:R-:W-:-:S15] {}\n", idle) + rest) ==
+          Found{"10 long-stall ", "20 long-stall ", "30 long-stall "});
   // Notes are no errors, and can be left out.
   const Listing listing = test::code_listing("[----:B-1----:R-:W-:-:S04] MOV R1, R2\n");
   CHECK(lint(listing, 80, true).count(LintSeverity::note) == 1);
@@ -268,9 +272,11 @@ TEST_CASE("the lint says what must wait for what, as text and as JSON") {
   CHECK_THAT(text, ContainsSubstring("code:0010: error: `FFMA R5, R4, R2, R3`: it reads R4 2 cycles after "
                                      "`FFMA R4, R1, R2, R3` at 0000, whose result takes 4 [short-stall]\n"));
   CHECK_THAT(text, ContainsSubstring(
-                       "1 error, 0 notes, in 3 instructions of 1 function; operands of 1 are not known"));
+                       "1 error, 0 notes, in 3 instructions of 1 function; operands of 1 are not known: FUTURE 1\n"));
   const auto json = nlohmann::json::parse(lint_json(found));
   CHECK(json["errors"] == 1);
+  CHECK(json["relocatable"] == false);
+  CHECK(json["functions"][0]["unknown_opcodes"] == nlohmann::json({{"FUTURE", 1}}));
   const auto& one = json["functions"][0]["findings"][0];
   CHECK(one["producer"] == 0);
   CHECK(one["have"] == 2);
