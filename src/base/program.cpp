@@ -116,7 +116,8 @@ Ended run_program(const fs::path& program, std::vector<std::string> arguments,
   while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
   if (!in_time)
-    return {.output = fmt::format("it did not end in {:g} seconds", static_cast<double>(limit.count()) / 1000)};
+    return {.output =
+                fmt::format("it did not end in {:g} seconds", static_cast<double>(limit.count()) / 1000)};
   ended.success = WIFEXITED(status) && WEXITSTATUS(status) == 0;
   return ended;
 }

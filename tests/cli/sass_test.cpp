@@ -126,7 +126,8 @@ TEST_CASE("sass takes the text of nvdisasm, and says what is wrong with it") {
                                         "architecture [nvdisasm-failed]"));
   CHECK_THAT(old.out, ContainsSubstring("text by ptxloom"));
   CHECK_THAT(old.err, ContainsSubstring("a newer one may"));
-  const ToolResult bad = with(fake_nvdisasm(tools, "nvdisasm error   : Bad section\nnvdisasm info    : Done\n", 1));
+  const ToolResult bad =
+      with(fake_nvdisasm(tools, "nvdisasm error   : Bad section\nnvdisasm info    : Done\n", 1));
   CHECK_THAT(bad.err, ContainsSubstring("cannot read this cubin: nvdisasm error   : Bad section [") &&
                           !ContainsSubstring("a newer one may"));
   const ToolResult other = with(fake_nvdisasm(tools, "", 0));  // some other program

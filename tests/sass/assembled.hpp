@@ -104,9 +104,9 @@ inline Assembled assemble(std::string_view text, std::string_view target, const 
   const TemporaryFolder folder;
   const std::string ptx = kernels_for(text, Target(target).info());
   std::ofstream(folder / "k.ptx") << ptx;
-  const CommandResult result =
-      run_command(fmt::format("'{}' -arch={} {} '{}' -o '{}'", ptxas.empty() ? find_cuda_tool("ptxas").value() : ptxas, target,
-                              options, (folder / "k.ptx").string(), (folder / "k.cubin").string()));
+  const CommandResult result = run_command(
+      fmt::format("'{}' -arch={} {} '{}' -o '{}'", ptxas.empty() ? find_cuda_tool("ptxas").value() : ptxas,
+                  target, options, (folder / "k.ptx").string(), (folder / "k.cubin").string()));
   INFO(result.output);
   REQUIRE(result.status == 0);
   std::ifstream in(folder / "k.cubin", std::ios::binary);

@@ -126,13 +126,13 @@ TEST_CASE("what was linked of object files has the lines of all their texts", "[
 )",
                                     "sm_90", "-c -lineinfo");
   const Assembled callee = assemble(
-      head + ".visible .func (.reg .b32 o) twice(.reg .b32 i)\n{\n  mul.lo.s32 o, i, 17;\n  ret;\n}\n", "sm_90",
-      "-c -lineinfo");
+      head + ".visible .func (.reg .b32 o) twice(.reg .b32 i)\n{\n  mul.lo.s32 o, i, 17;\n  ret;\n}\n",
+      "sm_90", "-c -lineinfo");
   const TemporaryFolder folder;
   std::ofstream(folder / "a.cubin") << caller.cubin;
   std::ofstream(folder / "b.cubin") << callee.cubin;
-  const CommandResult linked = run_command(fmt::format("cd '{}' && '{}' -arch=sm_90 a.cubin b.cubin -o l.cubin",
-                                                       (folder / "").string(), *nvlink));
+  const CommandResult linked = run_command(
+      fmt::format("cd '{}' && '{}' -arch=sm_90 a.cubin b.cubin -o l.cubin", (folder / "").string(), *nvlink));
   INFO(linked.output);
   REQUIRE(linked.status == 0);
   std::ifstream in(folder / "l.cubin", std::ios::binary);

@@ -179,7 +179,8 @@ TEST_CASE("NOP takes an issue slot and its stall count, and no unit") {
   CHECK_THAT(alone.cycles, WithinAbs(9 * 15 + branch_cycles(), 1e-9));
   const LoopModel many = loop_of(nops, {.warps = 48});
   CHECK(many.unknown == 0);
-  CHECK(bound_of(many, "branch") == bound_of(loop_of("[----:B------:R-:W-:-:S03] FADD R0, R1, R2\n", {.warps = 48}), "branch"));
+  CHECK(bound_of(many, "branch") ==
+        bound_of(loop_of("[----:B------:R-:W-:-:S03] FADD R0, R1, R2\n", {.warps = 48}), "branch"));
   CHECK(bound_of(many, "issue") == 10 * 48 / 4);
   const auto issued = std::ranges::find(many.mix, "issue", &MixEntry::name);
   REQUIRE(issued != many.mix.end());

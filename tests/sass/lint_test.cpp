@@ -271,8 +271,10 @@ TEST_CASE("the lint says what must wait for what, as text and as JSON") {
   const std::string text = lint_text(found);
   CHECK_THAT(text, ContainsSubstring("code:0010: error: `FFMA R5, R4, R2, R3`: it reads R4 2 cycles after "
                                      "`FFMA R4, R1, R2, R3` at 0000, whose result takes 4 [short-stall]\n"));
-  CHECK_THAT(text, ContainsSubstring(
-                       "1 error, 0 notes, in 3 instructions of 1 function; operands of 1 are not known: FUTURE 1\n"));
+  CHECK_THAT(
+      text,
+      ContainsSubstring(
+          "1 error, 0 notes, in 3 instructions of 1 function; operands of 1 are not known: FUTURE 1\n"));
   const auto json = nlohmann::json::parse(lint_json(found));
   CHECK(json["errors"] == 1);
   CHECK(json["relocatable"] == false);

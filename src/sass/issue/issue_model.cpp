@@ -13,8 +13,7 @@ namespace {
 
 constexpr int kLanes = 32;
 constexpr std::string_view kShared = "shared", kMio = "mio", kTensor = "tensor", kL2 = "l2",
-                           kIssueBound = "issue", kLatencyBound = "latency",
-                           kNotKnown = "not known";
+                           kIssueBound = "issue", kLatencyBound = "latency", kNotKnown = "not known";
 
 int product(const std::array<int, 3>& extent) { return extent[0] * extent[1] * extent[2]; }
 

@@ -120,8 +120,7 @@ class Linter {
   Linter(int chip, bool notes) : chip_(chip), notes_(notes), latencies_(chip) {}
 
   LintedFunction lint(const ListedFunction& function) const {
-    LintedFunction linted{
-        .name = std::string(function.facts.name), .unknown_opcodes = {}, .findings = {}};
+    LintedFunction linted{.name = std::string(function.facts.name), .unknown_opcodes = {}, .findings = {}};
     const std::vector<HazardStep> steps = steps_of(function, operands_, chip_);
     linted.instructions = static_cast<int>(steps.size());
     for (const HazardStep& step : steps) {

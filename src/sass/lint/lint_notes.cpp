@@ -99,8 +99,9 @@ class Slack {
 /// Its stall count keeps nothing but readers of results away: it is executed, is no branch, barrier or NOP,
 /// which ptxas puts where it wants to wait, and has no scoreboard.
 bool stalls_for_results(const HazardStep& step) {
-  return !is_never(step.text.guard) && step.uses.type != "nop" && step.uses.results == Results::fixed && step.uses.type != "branch" && step.uses.flow == Flow::next &&
-         !step.control.write && !step.control.read;
+  return !is_never(step.text.guard) && step.uses.type != "nop" && step.uses.results == Results::fixed &&
+         step.uses.type != "branch" && step.uses.flow == Flow::next && !step.control.write &&
+         !step.control.read;
 }
 
 }  // namespace

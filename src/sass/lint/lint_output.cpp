@@ -55,7 +55,8 @@ std::string lint_text(const Lint& lint) {
                             lint.target, counted(lint.count(LintSeverity::error), "error"),
                             counted(lint.count(LintSeverity::note), "note"),
                             counted(instructions, "instruction"),
-                            counted(static_cast<int>(lint.functions.size()), "function"), unknown, opcodes_text(opcodes));
+                            counted(static_cast<int>(lint.functions.size()), "function"), unknown,
+                            opcodes_text(opcodes));
 }
 
 std::string lint_json(const Lint& lint) {
