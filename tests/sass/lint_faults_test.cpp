@@ -93,10 +93,11 @@ bool names_source(const std::string& reg, const std::string& text) {
   return bracket < text.find(',') && std::regex_search(text.substr(bracket), std::regex("\\b" + reg + "\\b"));
 }
 
-/// Whether `at` overwrites an operand that an instruction reads late, and for whose scoreboard it waits.
+/// Whether `at` overwrites an operand that an instruction reads late, and for whose scoreboard it waits. What
+/// sets a scoreboard itself may stand in the same queue, behind that instruction.
 bool overwrites(const std::vector<ListedInstruction>& code, std::size_t at, unsigned board) {
   const std::string reg = first_register(code[at].text);
-  if (!reg.starts_with('R')) return false;
+  if (!reg.starts_with('R') || code[at].control.write || code[at].control.read) return false;
   unsigned waited = 0;
   for (std::size_t i = at; i-- > 0;) {
     if (!code[i + 1].label.empty() || ends_line(code[i])) return false;
