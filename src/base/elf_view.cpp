@@ -53,6 +53,7 @@ std::optional<std::string> ElfView::read(std::span<const std::byte> bytes) {
   if (bytes.size() < sizeof(Elf64_Ehdr)) return "it is truncated";
   const auto header = load<Elf64_Ehdr>(bytes, 0);
   if (header.e_ident[EI_CLASS] != ELFCLASS64) return "it is not a 64-bit ELF file";
+  if (header.e_ident[EI_DATA] != ELFDATA2LSB) return "it is a big-endian ELF file";
   machine_ = header.e_machine;
   type_ = header.e_type;
   flags_ = header.e_flags;

@@ -2,6 +2,8 @@
 #include "base/program.hpp"
 
 #include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -9,6 +11,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <system_error>
@@ -40,6 +43,31 @@ class FileActions {
   posix_spawn_file_actions_t actions_{};
 };
 
+using Clock = std::chrono::steady_clock;
+
+/// Waits for something to read, or the end of it; false if the time is over.
+bool is_readable(int from, Clock::time_point end) {
+  while (true) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - Clock::now());
+    if (left.count() <= 0) return false;
+    pollfd one{.fd = from, .events = POLLIN, .revents = 0};
+    const int ready = ::poll(&one, 1, static_cast<int>(std::min<std::int64_t>(left.count(), 60'000)));
+    if (ready > 0 || (ready < 0 && errno != EINTR)) return true;
+  }
+}
+
+/// Reads to the end; false if the time is over before.
+bool read_in_time(int from, Clock::time_point end, std::string& output) {
+  std::array<char, 65536> part{};
+  while (is_readable(from, end)) {
+    const ssize_t got = ::read(from, part.data(), part.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return true;
+    output.append(part.data(), static_cast<std::size_t>(got));
+  }
+  return false;
+}
+
 }  // namespace
 
 std::vector<fs::path> folders_in(const char* variable) {
@@ -62,7 +90,8 @@ std::optional<fs::path> find_on_path(std::string_view name) {
   return std::nullopt;
 }
 
-Ended run_program(const fs::path& program, std::vector<std::string> arguments) {
+Ended run_program(const fs::path& program, std::vector<std::string> arguments,
+                  std::chrono::milliseconds limit) {
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) return {.output = std::strerror(errno)};
   const FileDescriptor from(ends[0]);
@@ -77,10 +106,18 @@ Ended run_program(const fs::path& program, std::vector<std::string> arguments) {
   if (failed != 0) return {.output = std::generic_category().message(failed)};
   to = FileDescriptor();
   Ended ended;
-  read_all(from.get(), ended.output);
+  bool in_time = true;
+  if (limit.count() > 0)
+    in_time = read_in_time(from.get(), Clock::now() + limit, ended.output);
+  else
+    read_all(from.get(), ended.output);
+  if (!in_time) ::kill(child, SIGKILL);
   int status = 0;
   while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
+  if (!in_time)
+    return {.output =
+                fmt::format("it did not end in {:g} seconds", static_cast<double>(limit.count()) / 1000)};
   ended.success = WIFEXITED(status) && WEXITSTATUS(status) == 0;
   return ended;
 }

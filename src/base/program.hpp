@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -20,7 +21,9 @@ struct Ended {
   bool success = false;  ///< it exited with 0
   std::string output;    ///< stdout and stderr, or why it could not be started
 };
-/// Runs a program to its end, without input.
-Ended run_program(const std::filesystem::path& program, std::vector<std::string> arguments);
+/// Runs a program to its end, without input. What takes longer than the limit is killed, and `output` says
+/// so; 0: there is none.
+Ended run_program(const std::filesystem::path& program, std::vector<std::string> arguments,
+                  std::chrono::milliseconds limit = {});
 
 }  // namespace ptxloom

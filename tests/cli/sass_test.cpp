@@ -125,6 +125,11 @@ TEST_CASE("sass takes the text of nvdisasm, and says what is wrong with it") {
   CHECK_THAT(old.err, ContainsSubstring("nvdisasm 11.8 cannot read this cubin: nvdisasm fatal   : Unknown "
                                         "architecture [nvdisasm-failed]"));
   CHECK_THAT(old.out, ContainsSubstring("text by ptxloom"));
+  CHECK_THAT(old.err, ContainsSubstring("a newer one may"));
+  const ToolResult bad =
+      with(fake_nvdisasm(tools, "nvdisasm error   : Bad section\nnvdisasm info    : Done\n", 1));
+  CHECK_THAT(bad.err, ContainsSubstring("cannot read this cubin: nvdisasm error   : Bad section [") &&
+                          !ContainsSubstring("a newer one may"));
   const ToolResult other = with(fake_nvdisasm(tools, "", 0));  // some other program
   CHECK(other.code == 0);
   CHECK_THAT(other.err, ContainsSubstring("it printed no section [nvdisasm-failed]"));
@@ -151,9 +156,11 @@ TEST_CASE("sass refuses what is neither PTX nor a cubin, with exit code 2") {
              ContainsSubstring("it is truncated [bad-cubin]"));
   CHECK_THAT(refusal(std::string("\x50\xed\x55\xba\0\0", 6)), ContainsSubstring("it is a fatbin"));
   CHECK_THAT(refusal(std::string("!<arch>\n/\0", 10)), ContainsSubstring("it is a static library"));
-  CHECK_THAT(refusal(host_elf(".nv_fatbin")), ContainsSubstring("it is a program of the host, which holds"));
-  CHECK_THAT(refusal(host_elf("__nv_relfatbin")),
-             ContainsSubstring("it is a program of the host, which holds"));
+  CHECK_THAT(refusal(host_elf(".nv_fatbin")), ContainsSubstring("it is a file of the host, which holds"));
+  CHECK_THAT(refusal(host_elf("__nv_relfatbin")), ContainsSubstring("it is a file of the host, which holds"));
+  std::string big = host_elf(".rodata");
+  big[EI_DATA] = ELFDATA2MSB;
+  CHECK_THAT(refusal(big), ContainsSubstring("it is a big-endian ELF file"));
   CHECK_THAT(refusal(host_elf(".rodata")), ContainsSubstring("it is not GPU code"));
   CHECK(run_tool({"sass", compiled(folder), "--target", "sm_90a"}).code == 2);
 }

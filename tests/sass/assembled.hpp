@@ -98,14 +98,15 @@ inline std::string kernels_for(std::string_view text, const TargetInfo& target) 
   return ptx;
 }
 
-/// Machine code of PTX, by ptxas with these options.
-inline Assembled assemble(std::string_view text, std::string_view target, const std::string& options) {
+/// Machine code of PTX, by this ptxas with these options; "": the one that is installed.
+inline Assembled assemble(std::string_view text, std::string_view target, const std::string& options,
+                          const std::string& ptxas = "") {
   const TemporaryFolder folder;
   const std::string ptx = kernels_for(text, Target(target).info());
   std::ofstream(folder / "k.ptx") << ptx;
-  const CommandResult result =
-      run_command(fmt::format("'{}' -arch={} {} '{}' -o '{}'", find_cuda_tool("ptxas").value(), target,
-                              options, (folder / "k.ptx").string(), (folder / "k.cubin").string()));
+  const CommandResult result = run_command(
+      fmt::format("'{}' -arch={} {} '{}' -o '{}'", ptxas.empty() ? find_cuda_tool("ptxas").value() : ptxas,
+                  target, options, (folder / "k.ptx").string(), (folder / "k.cubin").string()));
   INFO(result.output);
   REQUIRE(result.status == 0);
   std::ifstream in(folder / "k.cubin", std::ios::binary);

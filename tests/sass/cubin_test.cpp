@@ -108,6 +108,52 @@ TEST_CASE("parameters of more than 4096 bytes", "[oracle]") {
   CHECK(parameters[1].size == 20000);
 }
 
+TEST_CASE("what was linked of object files has the lines of all their texts", "[oracle]") {
+  test::targets_or_skip();
+  const std::optional<std::string> nvlink = find_cuda_tool("nvlink");
+  if (!nvlink) SKIP("nvlink is not installed");
+  const std::string head = ".version 9.0\n.target sm_90\n.address_size 64\n";
+  const Assembled caller = assemble(head + R"(.extern .func (.reg .b32 o) twice(.reg .b32 i);
+.visible .entry one(.param .b64 p)
+{
+  .reg .b64 d; .reg .b32 r<3>;
+  ld.param.b64 d, [p];
+  ld.global.b32 r0, [d];
+  call (r1), twice, (r0);
+  st.global.b32 [d], r1;
+  ret;
+}
+)",
+                                    "sm_90", "-c -lineinfo");
+  const Assembled callee = assemble(
+      head + ".visible .func (.reg .b32 o) twice(.reg .b32 i)\n{\n  mul.lo.s32 o, i, 17;\n  ret;\n}\n",
+      "sm_90", "-c -lineinfo");
+  const TemporaryFolder folder;
+  std::ofstream(folder / "a.cubin") << caller.cubin;
+  std::ofstream(folder / "b.cubin") << callee.cubin;
+  const CommandResult linked = run_command(
+      fmt::format("cd '{}' && '{}' -arch=sm_90 a.cubin b.cubin -o l.cubin", (folder / "").string(), *nvlink));
+  INFO(linked.output);
+  REQUIRE(linked.status == 0);
+  std::ifstream in(folder / "l.cubin", std::ios::binary);
+  const std::string bytes{std::istreambuf_iterator<char>(in), {}};
+  const auto text_of = [](const CubinView& view, std::string_view name) {
+    const std::vector<std::string_view> ptx = view.ptx_text();
+    std::string text;
+    for (const LineRow& row : view.ptx_lines(function_of(view, name)).rows)
+      if (row.line > 0) text += std::string(ptx.at(static_cast<std::size_t>(row.line) - 1)) + "\n";
+    return text;
+  };
+  const CubinView object(caller.bytes(), "a.cubin"), all(std::as_bytes(std::span(bytes)), "l.cubin");
+  CHECK(object.relocatable());
+  for (const CubinView* view : {&object, &all}) {
+    CHECK(text_of(*view, "one").find("ld.global") != std::string::npos);
+    CHECK(text_of(*view, "one").find("mul.lo") == std::string::npos);
+  }
+  CHECK(text_of(all, "twice").find("mul.lo") != std::string::npos);
+  CHECK(text_of(all, "twice").find("ld.global") == std::string::npos);
+}
+
 TEST_CASE("an instruction is of the line of PTX, and of the source line, that it was made of", "[oracle]") {
   test::targets_or_skip();
   const Assembled built = assemble(kKernels, "sm_90", "-lineinfo");

@@ -46,6 +46,23 @@ TEST_CASE("opcode, guard, registers and reuse are those of nvdisasm, for every t
   }
 }
 
+TEST_CASE("before sm_100 the number of a uniform register has 6 bits") {
+  struct Case {
+    Word word;
+    const char *before, *since;  // as nvdisasm -b SM90 and SM100 have it
+  };
+  const Case cases[] = {
+      {{0x0000'0006'0404'7297, 0x004f'c800'0fff'e03f}, "UIADD3 UR4, UR4, UR6", "UIADD3 UR4, UR4, UR6, UR63"},
+      {{0x0000'0046'0444'7297, 0x004f'c800'0fff'e005},
+       "UIADD3 UR4, UR4, UR6, UR5",
+       "UIADD3 UR68, UR4, UR70, UR5"},
+      {{0x0000'0010'0404'7897, 0x001f'cc00'0fff'e03f}, "UIADD3 UR4, UR4", "UIADD3 UR4, UR4, UR63"}};
+  for (const Case& one : cases) {
+    for (const int chip : {80, 90}) CHECK(to_string(Decoder(chip).decode(one.word)) == one.before);
+    for (const int chip : {100, 120}) CHECK(to_string(Decoder(chip).decode(one.word)) == one.since);
+  }
+}
+
 TEST_CASE("any bits are decoded without a fault, and unknown ones are said to be") {
   std::mt19937_64 random(std::random_device{}());
   const Decoder decoder(90);

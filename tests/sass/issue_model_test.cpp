@@ -126,6 +126,18 @@ TEST_CASE("a warp alone takes its stall counts and what it waits for") {
              WithinAbs(1 + 30 + 3 + branch, 1e-9));
 }
 
+TEST_CASE("a stall count of 0 takes as long as all results before it") {
+  const double branch = branch_cycles();
+  const auto time_of = [](const std::string& body) { return loop_of(body, {.warps = 1}).cycles; };
+  // FFMA's result takes 4 cycles to the next FFMA, and 7 to an IMMA.
+  CHECK_THAT(time_of("[----:B------:R-:W-:Y:S00] FFMA R0, R0, R1, R2\n"), WithinAbs(7 + branch, 1e-9));
+  CHECK_THAT(time_of("[----:B------:R-:W-:Y:S00] LDS R4, [R4]\n"), WithinAbs(23 + branch, 1e-9));
+  CHECK_THAT(time_of("[----:B------:R-:W-:-:S01] LDS R4, [R4]\n[----:B------:R-:W-:Y:S00] FADD R0, R1, R2\n"),
+             WithinAbs(23 + branch, 1e-9));
+  // Without the yield bit it is a stall of a cycle at least, as ever.
+  CHECK_THAT(time_of("[----:B------:R-:W-:-:S00] FFMA R0, R0, R1, R2\n"), WithinAbs(1 + branch, 1e-9));
+}
+
 TEST_CASE("with enough warps the busiest unit, or the issue of instructions, sets the time") {
   std::mt19937_64 draw(std::random_device{}());
   const int count = 5 + static_cast<int>(draw() % 20), warps = 32;
@@ -159,6 +171,30 @@ TEST_CASE("with enough warps the busiest unit, or the issue of instructions, set
       loop_of(repeated(count, "[----:B------:R-:W-:-:S01] STS [R1], R4\n"), {.warps = 1, .conflicts = 8})
           .cycles,
       WithinRel(8.0 * count, 0.05));
+}
+
+TEST_CASE("NOP takes an issue slot and its stall count, and no unit") {
+  const std::string nops = repeated(9, "[----:B------:R-:W-:Y:S15] NOP\n");
+  const LoopModel alone = loop_of(nops, {.warps = 1});
+  CHECK_THAT(alone.cycles, WithinAbs(9 * 15 + branch_cycles(), 1e-9));
+  const LoopModel many = loop_of(nops, {.warps = 48});
+  CHECK(many.unknown == 0);
+  CHECK(bound_of(many, "branch") ==
+        bound_of(loop_of("[----:B------:R-:W-:-:S03] FADD R0, R1, R2\n", {.warps = 48}), "branch"));
+  CHECK(bound_of(many, "issue") == 10 * 48 / 4);
+  const auto issued = std::ranges::find(many.mix, "issue", &MixEntry::name);
+  REQUIRE(issued != many.mix.end());
+  CHECK(issued->count == 9);
+}
+
+TEST_CASE("the limit is not known if a loop waits for what the tables do not have") {
+  const auto limit = [](const std::string& body) { return loop_of(body, {.warps = 1}).bound; };
+  const std::string fetch = "[----:B------:R-:W3:-:S01] TEX.LL RZ, R4, R4, R9, UR4, 0x0, 2D, 0x1\n";
+  CHECK(limit(fetch + "[----:B---3--:R-:W-:-:S05] FADD R4, R4, R9\n") == "not known");
+  CHECK(limit(fetch + "[----:B------:R-:W-:-:S05] DEPBAR.LE SB3, 0x0\n") == "not known");
+  CHECK(limit("[----:B------:R-:W-:Y:S00] TEX.LL RZ, R4, R4, R9, UR4, 0x0, 2D, 0x1\n") == "not known");
+  // Nothing waits for its result.
+  CHECK(limit(fetch + "[----:B--2---:R-:W-:-:S05] FADD R1, R2, R9\n") == "latency");
 }
 
 TEST_CASE("loads from L2 take its bandwidth, loads from L1 do not, and stores always do") {

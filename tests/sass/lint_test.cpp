@@ -125,8 +125,27 @@ TEST_CASE("stall counts cover the latency of the instruction") {
   CHECK(test::lint_code(first + "[----:B------:R-:W-:-:S04] FFMA R5, R4, R2, R3\n", 80) == Found{});
   // DFMA has a fixed latency on sm_90, and needs a scoreboard on sm_86.
   CHECK(test::lint_code(pair("DFMA R4, R6, R8, R10", 8, "MUFU.RCP64H R1, R5"), 90) == Found{});
-  CHECK(test::lint_code(pair("DFMA R4, R6, R8, R10", 15, "MUFU.RCP64H R1, R5"), 86) ==
-        Found{"10 no-scoreboard R5"});
+  for (const int chip : {86, 103, 110, 120})
+    CHECK(test::lint_code(pair("DFMA R4, R6, R8, R10", 15, "MUFU.RCP64H R1, R5"), chip) ==
+          Found{"10 no-scoreboard R5"});
+  CHECK(test::lint_code(pair("DFMA R4, R6, R8, R10", 8, "MUFU.RCP64H R1, R5"), 107) == Found{});
+  // Instructions that tell it by a later one's scoreboard.
+  CHECK(test::lint_code("[----:B------:R-:W-:-:S02] DFMA R4, R6, R8, R10\n"
+                        "[----:B------:R-:W0:-:S02] DMUL R12, R8, R10\n"
+                        "[----:B0-----:R-:W-:-:S04] DFMA R12, R4, R8, R10\n",
+                        110) == Found{});
+}
+
+TEST_CASE("a stall count of 0 waits for all results, those behind scoreboards too") {
+  const auto code = [](const std::string& control) {
+    return "[----:B------:R-:W-:-:S02] STG.E desc[UR4][R2.64], R6\n[----:B------:R-:W-:" + control +
+           "] LDG.E R4, desc[UR4][R2.64]\n[----:B------:R-:W-:-:S04] FADD R6, R4, R5\n";
+  };
+  CHECK(test::lint_code(code("Y:S00"), 90) == Found{});
+  CHECK(test::lint_code(code("Y:S15"), 90) == Found{"20 no-scoreboard R4", "20 no-scoreboard R6"});
+  // It covers nothing that comes after it.
+  CHECK(test::lint_code("[----:B------:R-:W-:Y:S00] MOV R1, R2\n" + code("-:S15"), 90) ==
+        Found{"30 no-scoreboard R4", "30 no-scoreboard R6"});
 }
 
 TEST_CASE("dependences are followed over branches and loops") {
@@ -232,6 +251,10 @@ TEST_CASE("what does nothing is a note") {
   CHECK(notes("[----:B------:R-:W-:-:S14] ISETP.GE.AND P0, PT, R1, R2, PT\n"
               "[----:B------:R-:W-:-:S04] @P0 FADD R5, R1, R3\n" +
               rest) == later);
+  // What is never executed has no result, and NOP is there to wait.
+  for (const char* idle : {"@!UPT FADD R1, R2, R3", "@!PT FADD R1, R2, R3", "NOP"})
+    CHECK(notes(fmt::format("[----:B------:R-:W-:-:S15] {}\n", idle) + rest) ==
+          Found{"10 long-stall ", "20 long-stall "});
   // Notes are no errors, and can be left out.
   const Listing listing = test::code_listing("[----:B-1----:R-:W-:-:S04] MOV R1, R2\n");
   CHECK(lint(listing, 80, true).count(LintSeverity::note) == 1);
@@ -248,10 +271,14 @@ TEST_CASE("the lint says what must wait for what, as text and as JSON") {
   const std::string text = lint_text(found);
   CHECK_THAT(text, ContainsSubstring("code:0010: error: `FFMA R5, R4, R2, R3`: it reads R4 2 cycles after "
                                      "`FFMA R4, R1, R2, R3` at 0000, whose result takes 4 [short-stall]\n"));
-  CHECK_THAT(text, ContainsSubstring(
-                       "1 error, 0 notes, in 3 instructions of 1 function; operands of 1 are not known"));
+  CHECK_THAT(
+      text,
+      ContainsSubstring(
+          "1 error, 0 notes, in 3 instructions of 1 function; operands of 1 are not known: FUTURE 1\n"));
   const auto json = nlohmann::json::parse(lint_json(found));
   CHECK(json["errors"] == 1);
+  CHECK(json["relocatable"] == false);
+  CHECK(json["functions"][0]["unknown_opcodes"] == nlohmann::json({{"FUTURE", 1}}));
   const auto& one = json["functions"][0]["findings"][0];
   CHECK(one["producer"] == 0);
   CHECK(one["have"] == 2);

@@ -69,6 +69,7 @@ int print_lint(const sass::Listing& listing, const sass::CubinView& cubin,
   if (disassembly.problem)
     throw Error(ErrorKind::missing, disassembly.problem->code, disassembly.problem->message,
                 disassembly.problem->hint);
+  print_object_note(listing);
   const sass::Lint lint = sass::lint(listing, cubin.chip(), true);
   const std::string text = options.format == "json" ? sass::lint_json(lint) : sass::lint_text(lint);
   std::fwrite(text.data(), 1, text.size(), stdout);

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <span>
 
 #include "ptxloom/error.hpp"
@@ -39,7 +40,7 @@ void check_kind(std::span<const std::byte> bytes, const ElfView& file, std::stri
   const bool holds = std::ranges::any_of(file.sections(), [](const ElfSection& section) {
     return section.name.starts_with(".nv_fatbin") || section.name == "__nv_relfatbin";  // nvcc -dc
   });
-  refuse(name, holds ? "it is a program of the host, which holds cubins" : "it is not GPU code",
+  refuse(name, holds ? "it is a file of the host, which holds cubins" : "it is not GPU code",
          std::string(kExtract));
 }
 
@@ -87,6 +88,17 @@ int size_of(const ElfView& file, const std::string& section) {
   return found == nullptr ? 0 : static_cast<int>(std::min<std::uint64_t>(found->size, 1U << 30U));
 }
 
+/// Whether it holds a text of PTX. In object files, and in what is linked of them, a number ends its name,
+/// and tables of lines name the section as the file.
+bool is_ptx(const ElfSection& section) { return section.name.starts_with(".nv_debug_ptx_txt"); }
+
+std::vector<std::string_view> texts_in(const ElfSection& section) {
+  std::vector<std::string_view> texts;
+  ByteReader reader(section.data);
+  while (!reader.at_end()) texts.push_back(reader.text());
+  return texts;
+}
+
 }  // namespace
 
 CubinView::CubinView(std::span<const std::byte> bytes, std::string_view name) : file_(bytes) {
@@ -120,15 +132,22 @@ LineTable CubinView::source_lines(const CubinFunction& function) const {
 }
 
 LineTable CubinView::ptx_lines(const CubinFunction& function) const {
-  return lines(function, ".nv_debug_line_sass");
+  LineTable table = lines(function, ".nv_debug_line_sass");
+  int before = 0;  // lines of other texts
+  for (const ElfSection& section : file_.sections()) {
+    if (!is_ptx(section)) continue;
+    for (LineRow& row : table.rows)
+      if (row.line > 0 && row.file >= 0 && table.files[static_cast<std::size_t>(row.file)] == section.name)
+        row.line += before;
+    before += static_cast<int>(texts_in(section).size());
+  }
+  return table;
 }
 
 std::vector<std::string_view> CubinView::ptx_text() const {
   std::vector<std::string_view> lines;
-  const ElfSection* const section = file_.find(".nv_debug_ptx_txt");
-  if (section == nullptr) return lines;
-  ByteReader reader(section->data);
-  while (!reader.at_end()) lines.push_back(reader.text());
+  for (const ElfSection& section : file_.sections())
+    if (is_ptx(section)) std::ranges::copy(texts_in(section), std::back_inserter(lines));
   return lines;
 }
 

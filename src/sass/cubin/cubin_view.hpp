@@ -63,10 +63,10 @@ class CubinView {
 
   /// Lines of the source that the .loc directives name; empty without -lineinfo.
   LineTable source_lines(const CubinFunction& function) const;
-  /// Lines of the PTX; empty without -lineinfo.
+  /// Lines of ptx_text(); empty without -lineinfo.
   LineTable ptx_lines(const CubinFunction& function) const;
-  /// The PTX that the cubin was assembled from, without comments, directives .loc and .file; empty without
-  /// -lineinfo.
+  /// The PTX that the cubin was assembled from, without comments, directives .loc and .file, of several
+  /// object files one after the other; empty without -lineinfo.
   std::vector<std::string_view> ptx_text() const;
 
  private:

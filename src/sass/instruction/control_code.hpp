@@ -44,6 +44,10 @@ struct ControlCode {
       write;  ///< scoreboards that it sets; the bits can also hold 6, which no chip has
   bool yield = false;
   unsigned stall = 0;
+
+  /// "Y:S00": the warp goes on when all results of this instruction and of those before are there, whether
+  /// scoreboards tell of them or not. ptxas relies on it in unoptimised code since 13.3.
+  bool waits_for_all() const { return yield && stall == 0; }
 };
 
 ControlCode control_code_of(const Word& word);

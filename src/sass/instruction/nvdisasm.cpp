@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstdlib>
 #include <system_error>
 #include <vector>
@@ -22,6 +23,11 @@ constexpr const char* kHint =
     "PTXLOOM_NVDISASM";
 
 constexpr std::string_view kSection = "\t.section\t";  // where one begins in its output
+
+/// How long it may take: many times what it takes for a cubin of that many bytes.
+std::chrono::milliseconds limit_for(std::size_t bytes) {
+  return std::chrono::seconds(60) + std::chrono::milliseconds(bytes / 20);
+}
 
 /// A file of the cubin, removed with its folder.
 class TemporaryCubin {
@@ -64,9 +70,24 @@ std::string release_in(std::string_view text) {
   return std::string(text.substr(0, text.find_first_not_of("0123456789.")));
 }
 
-std::string last_line(std::string_view text) {
-  while (!text.empty() && text.back() == '\n') text.remove_suffix(1);
-  return std::string(text.substr(text.rfind('\n') + 1));
+/// The first line that tells of an error, else the last.
+std::string reason_in(std::string_view text) {
+  std::string_view line;
+  while (!text.empty()) {
+    const std::string_view next = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(next.size() + 1, text.size()));
+    if (next.empty()) continue;
+    line = next;
+    if (line.find("error") != line.npos || line.find("fatal") != line.npos) break;
+  }
+  return std::string(line);
+}
+
+/// What to do about it. An older version does not know newer architectures.
+std::string hint_for(std::string_view reason) {
+  if (reason.find("rchitecture") != reason.npos)
+    return "a newer one may: `pip install nvidia-cuda-nvdisasm`, and name it in PTXLOOM_NVDISASM";
+  return "`nvdisasm -c FILE` shows all that it prints; another one can be named in PTXLOOM_NVDISASM";
 }
 
 /// The text between two others, without them; nullopt if the line does not begin with the first.
@@ -138,20 +159,20 @@ Disassembly disassemble(std::span<const std::byte> cubin) {
   Disassembly found;
   try {
     const fs::path program = find_nvdisasm();
-    found.version = release_in(run_program(program, {"--version"}).output);
+    found.version = release_in(run_program(program, {"--version"}, limit_for(0)).output);
     const TemporaryCubin file(cubin);
-    const Ended ended = run_program(program, {"-c", file.path().string()});
+    const Ended ended = run_program(program, {"-c", file.path().string()}, limit_for(cubin.size()));
     // A program that is no nvdisasm may succeed, too.
     if (ended.success && ended.output.find(kSection) != std::string::npos) {
       found.sections = parse_disassembly(ended.output);
     } else {
-      const std::string why = ended.success ? "it printed no section" : last_line(ended.output);
+      const std::string why = ended.success ? "it printed no section" : reason_in(ended.output);
       found.problem = Diagnostic{
           .severity = Severity::warning,
           .code = "nvdisasm-failed",
           .message = fmt::format("nvdisasm{}{} cannot read this cubin: {}", found.version.empty() ? "" : " ",
                                  found.version, why.empty() ? "it printed nothing" : why),
-          .hint = "a newer one may: `pip install nvidia-cuda-nvdisasm`, and name it in PTXLOOM_NVDISASM"};
+          .hint = hint_for(why)};
     }
   } catch (const Error& error) {
     found.problem = error.diagnostics().front();

@@ -261,10 +261,11 @@ Uses OperandTable::uses_of(const InstructionText& text, int chip) const {
     }
   };
   written(role->predicates, true);
-  if (role->registers > 0 && at != text.operands.end() && !is_predicate(*at) && at->find('[') == at->npos) {
+  for (int i = 0; i < role->registers; ++i) {
+    if (at == text.operands.end() || is_predicate(*at) || at->find('[') != at->npos) break;
     reader.registers(*at, 'd', std::max(width_of(text, *at, 'd'), 1), uses.writes);
     ++at;
-    written(role->carries, false);
+    if (i + 1 == role->registers) written(role->carries, false);
   }
   for (char letter = 'a'; at != text.operands.end(); ++at) {
     if (is_predicate(*at) || is_all_predicates(*at)) {

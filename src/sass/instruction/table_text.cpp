@@ -12,6 +12,15 @@ int number_in(std::string_view text) {
   return value;
 }
 
+/// "-", "90", "80..90".
+bool is_in_range(std::string_view chips, int chip) {
+  if (chips == "-") return true;
+  const std::size_t dots = chips.find("..");
+  if (dots == chips.npos) return number_in(chips) == chip;
+  const std::string_view first = chips.substr(0, dots), last = chips.substr(dots + 2);
+  return (first.empty() || chip >= number_in(first)) && (last.empty() || chip <= number_in(last));
+}
+
 }  // namespace
 
 std::vector<std::string> split(std::string_view text, char separator) {
@@ -25,11 +34,12 @@ std::vector<std::string> split(std::string_view text, char separator) {
 }
 
 bool has_chip(std::string_view chips, int chip) {
-  if (chips == "-") return true;
-  const std::size_t dots = chips.find("..");
-  if (dots == chips.npos) return number_in(chips) == chip;
-  const std::string_view first = chips.substr(0, dots), last = chips.substr(dots + 2);
-  return (first.empty() || chip >= number_in(first)) && (last.empty() || chip <= number_in(last));
+  while (true) {
+    const std::size_t end = chips.find('|');
+    if (is_in_range(chips.substr(0, end), chip)) return true;
+    if (end == chips.npos) return false;
+    chips.remove_prefix(end + 1);
+  }
 }
 
 }  // namespace ptxloom::sass

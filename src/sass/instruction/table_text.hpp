@@ -10,7 +10,8 @@ namespace ptxloom::sass {
 
 /// The parts of a text between separators; several separators count as one.
 std::vector<std::string> split(std::string_view text, char separator);
-/// Whether a chip is one of "-" (all), "90" or "80..90", where either end may be left out.
+/// Whether a chip is one of "-" (all), "90" or "80..90", where either end may be left out, or of several
+/// such, "..90|120..".
 bool has_chip(std::string_view chips, int chip);
 
 }  // namespace ptxloom::sass

@@ -13,7 +13,7 @@ namespace {
 
 constexpr int kLanes = 32;
 constexpr std::string_view kShared = "shared", kMio = "mio", kTensor = "tensor", kL2 = "l2",
-                           kIssueBound = "issue", kLatencyBound = "latency";
+                           kIssueBound = "issue", kLatencyBound = "latency", kNotKnown = "not known";
 
 int product(const std::array<int, 3>& extent) { return extent[0] * extent[1] * extent[2]; }
 
@@ -107,12 +107,25 @@ class Modeller {
                            .cycles = made.alone,
                            .assumed = table_.assumed()});
     std::ranges::stable_sort(made.bounds, std::greater(), &Bound::cycles);
-    made.bound = made.bounds.front().name;
+    made.bound = waits_for_unknown(ops) ? kNotKnown : made.bounds.front().name;
     const int block = warps_of(ops).second;
     made.sim = simulated(ops, {.warps = made.warps, .block_warps = block});
     made.cycles = at_least(made, made.sim.cycles);
     if (made.cycles > 0 && made.copied_bytes > 0) add_copies(made, ops, block);
     add_shares(made);
+  }
+
+  /// Whether the loop waits for a result that takes a time that is not known.
+  static bool waits_for_unknown(const std::vector<IssueOp>& ops) {
+    unsigned unknown = 0, waited = 0;
+    for (const IssueOp& op : ops) {
+      waited |= op.control.wait;
+      if (op.row != nullptr && op.row->effect == IssueEffect::drain) waited |= 1U << op.board;
+      if (op.row != nullptr) continue;
+      if (op.control.waits_for_all()) return true;
+      if (op.control.write) unknown |= 1U << *op.control.write;
+    }
+    return (unknown & waited) != 0;
   }
 
   /// No time is below a bound. The simulated one may be, by some percent: it is the difference of two runs,
@@ -192,6 +205,8 @@ class Modeller {
   IssueOp op_of(std::size_t step) const {
     const HazardStep& code = steps_[step];
     IssueOp op{.step = step, .control = code.control, .row = row_of(step), .cycles = {}, .reads = {}};
+    for (const RegisterUse& use : code.uses.writes)
+      op.fixed = std::max<double>(op.fixed, latencies_.longest({code.uses.type, use}));
     if (op.row == nullptr) return op;
     const IssueSize size = table_.size_of(code.text);
     op.latency = table_.latency_of(*op.row, size);
@@ -237,17 +252,21 @@ class Modeller {
     return std::ranges::any_of(text.operands, [](std::string_view one) { return one.starts_with("gsb"); });
   }
 
-  /// By the unit that does the work, which is the last that a row names.
+  /// By the unit that does the work, which is the last that a row names. What needs none is issued, that is
+  /// all.
   std::vector<MixEntry> mix_of(const std::vector<std::size_t>& steps) const {
-    std::vector<int> counts(table_.units().size() + 1);
+    const std::size_t units = table_.units().size();
+    std::vector<std::string> names;
+    for (const IssueUnit& unit : table_.units()) names.push_back(unit.name);
+    names.insert(names.end(), {std::string(kIssueBound), "other"});
+    std::vector<int> counts(names.size());
     for (const std::size_t step : steps) {
       const IssueRow* const row = row_of(step);
-      ++counts[row == nullptr ? table_.units().size() : row->uses.back().units.front()];
+      ++counts[row == nullptr ? units + 1 : row->uses.empty() ? units : row->uses.back().units.front()];
     }
     std::vector<MixEntry> mix;
     for (std::size_t i = 0; i < counts.size(); ++i)
-      if (counts[i] > 0)
-        mix.push_back({i < table_.units().size() ? table_.units()[i].name : "other", counts[i]});
+      if (counts[i] > 0) mix.push_back({names[i], counts[i]});
     std::ranges::stable_sort(mix, std::greater(), &MixEntry::count);
     return mix;
   }

@@ -46,7 +46,7 @@ struct Bound {
 
 /// Instructions of a kind.
 struct MixEntry {
-  std::string name{};  ///< unit, or "other"
+  std::string name{};  ///< unit, "issue" if it needs none, or "other"
   int count = 0;
 };
 
@@ -71,7 +71,7 @@ struct LoopModel {
   double path = 0;              ///< cycles of the longest chain of dependences from one iteration to the next
   std::vector<PathStep> chain{};  ///< its instructions
   double cycles = 0;              ///< predicted: an iteration of all warps of the SM; 0: no prediction
-  std::string bound{};            ///< the name of what limits it
+  std::string bound{};            ///< the name of what limits it, or "not known"
   double operations = 0;          ///< of an iteration of a warp, as the column of issue.json counts them
   double tensor_operations = 0;   ///< those of tensor products
   double shared_bytes = 0;  ///< to and from shared memory, of an iteration of a warp, without bulk copies

@@ -34,6 +34,7 @@ struct WarpState {
   std::size_t op = 0;  ///< that it issues next
   double ready = 0;    ///< when its stall count is over
   double last = 0;     ///< when it issued
+  double results = 0;  ///< when all results are there
   int iterations = 0;
   bool at_barrier = false;
   std::array<std::vector<InFlight>, kScoreboards> boards;
@@ -220,6 +221,7 @@ class Simulation {
     w.last = now;
     w.ready = now + std::max<double>(op.control.stall, op.taken ? table_.chip().taken : 1) + op.hold;
     complete(w, number, begin);
+    if (op.control.waits_for_all()) w.ready = std::max(w.ready, w.results);
     if (op.row != nullptr && op.row->effect == IssueEffect::barrier) arrive(warp, begin);
     w.op = (number + 1) % ops_.size();
     if (w.op == 0) end_iteration(w, w.ready);
@@ -269,6 +271,8 @@ class Simulation {
     if (effect == IssueEffect::commit) done = std::max(begin, w.copies);
     if (effect == IssueEffect::group) w.group = std::max(w.group, begin + op.latency);
     if (op.ends_group) w.groups.push_back(w.group);
+    if (effect != IssueEffect::copy && effect != IssueEffect::group)
+      w.results = std::max({w.results, done, begin + op.fixed});
     const auto set = [&](const std::optional<unsigned>& board, double time) {
       if (board && *board < kScoreboards) w.boards[*board].push_back({time, number});
     };

@@ -27,6 +27,7 @@ struct IssueOp {
   const IssueRow* row = nullptr;  ///< null: the table does not have it, and it occupies nothing
   std::vector<double> cycles{};   ///< of each use of the row
   double latency = 0, read = 0, hold = 0;
+  double fixed = 0;  ///< cycles until any instruction can read its results of fixed latency
   std::vector<IssueRead> reads{};
   bool taken = false;       ///< it branches to the next one
   bool ends_group = false;  ///< a wgmma that ends a group

@@ -72,11 +72,6 @@ IssueChip chip_in(const Lines& lines, int chip) {
   return {};
 }
 
-/// Whether a chip is one of "..90|120..".
-bool is_among(const std::string& chips, int chip) {
-  return std::ranges::any_of(split(chips, '|'), [&](const std::string& one) { return has_chip(one, chip); });
-}
-
 std::vector<IssueUnit> units_in(const Lines& lines, int chip) {
   constexpr std::size_t kColumns = 6;
   std::vector<IssueUnit> units;
@@ -87,7 +82,7 @@ std::vector<IssueUnit> units_in(const Lines& lines, int chip) {
                      .of_warp = cells.at(1) == "warp",
                      .queue = static_cast<int>(number_of(cells.at(2))),
                      .banks = cells.at(3) == "yes",
-                     .assumed = !is_among(cells.at(4), chip),
+                     .assumed = !has_chip(cells.at(4), chip),
                      .what = cells.at(5)});
   }
   return units;
@@ -149,6 +144,7 @@ IssueUse IssueTable::use_of(std::string_view text) const {
 
 std::vector<IssueUse> IssueTable::uses_of(const std::string& cell) const {
   std::vector<IssueUse> uses;
+  if (cell == "-") return uses;
   for (const std::string& one : split(cell, ',')) uses.push_back(use_of(one));
   return uses;
 }

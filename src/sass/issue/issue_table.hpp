@@ -76,7 +76,7 @@ enum class LoadFrom : std::uint8_t { l1, l2, memory };
 /// A row of "instructions".
 struct IssueRow {
   std::string modifiers{};
-  std::vector<IssueUse> uses{};  ///< it needs all of these
+  std::vector<IssueUse> uses{};  ///< it needs all of these; none: it only takes an issue slot
   bool of_class = false;         ///< the row of a class, not of the opcode
   bool banks = false;            ///< whether one of its units has it
   bool fixed = true;             ///< its results take a fixed time, which the control codes know

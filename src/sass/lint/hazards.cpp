@@ -15,8 +15,7 @@ unsigned bit(std::optional<unsigned> scoreboard) {
   return scoreboard && *scoreboard < kScoreboards ? 1U << *scoreboard : 0;
 }
 
-/// Cycles until the next instruction, at least. A count of 0 stands behind ERRBAR and its like, which keep
-/// the warp longer than any result takes.
+/// Cycles until the next instruction, at least. With a count of 0 they are more than any result takes.
 int cycles_of(const ControlCode& control) {
   return control.stall == 0 ? kMostCycles : static_cast<int>(control.stall);
 }
@@ -47,6 +46,7 @@ class Walker {
       });
     for (Recent& one : state.recent) pass(one.elapsed, cycles_of(step.control));
     std::erase_if(state.recent, [&](const Recent& one) { return one.elapsed >= watched_; });
+    if (step.control.waits_for_all()) state.pending.clear();
     if (step.uses.type.empty()) state.since_unseen = 0;
     pass(state.since_unseen, cycles_of(step.control));
     if (watch_ != nullptr && watch_->unseen && state.since_unseen < watched_)

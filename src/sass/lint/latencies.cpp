@@ -62,14 +62,17 @@ std::optional<int> LatencyTable::cycles(const Access& writer, const Access& read
   return std::nullopt;
 }
 
-bool LatencyTable::has(const Access& writer) const {
+int LatencyTable::longest(const Access& writer) const {
   const auto rows = files_.find(file_of(writer.use.id));
-  if (rows == files_.end()) return false;
-  for (const std::string& name : names_of(writer)) {
-    const auto row = rows->second.lower_bound({name, ""});
-    if (row != rows->second.end() && row->first.first == name) return true;
-  }
-  return false;
+  if (rows == files_.end()) return 0;
+  int longest = 0;
+  for (const std::string& name : names_of(writer))
+    for (auto row = rows->second.lower_bound({name, ""});
+         row != rows->second.end() && row->first.first == name; ++row)
+      longest = std::max(longest, row->second);
+  return longest;
 }
+
+bool LatencyTable::has(const Access& writer) const { return longest(writer) > 0; }
 
 }  // namespace ptxloom::sass

@@ -26,6 +26,8 @@ class LatencyTable {
   std::optional<int> cycles(const Access& writer, const Access& reader) const;
   /// Whether the chip has this result at a known time: some reader's cycles are known.
   bool has(const Access& writer) const;
+  /// How many cycles after the writer any reader may be issued; 0 if that is not known.
+  int longest(const Access& writer) const;
   /// The greatest of all.
   int longest() const { return longest_; }
 

@@ -120,11 +120,14 @@ class Linter {
   Linter(int chip, bool notes) : chip_(chip), notes_(notes), latencies_(chip) {}
 
   LintedFunction lint(const ListedFunction& function) const {
-    LintedFunction linted{.name = std::string(function.facts.name), .findings = {}};
+    LintedFunction linted{.name = std::string(function.facts.name), .unknown_opcodes = {}, .findings = {}};
     const std::vector<HazardStep> steps = steps_of(function, operands_, chip_);
     linted.instructions = static_cast<int>(steps.size());
-    linted.unknown = static_cast<int>(
-        std::ranges::count_if(steps, [](const HazardStep& step) { return step.uses.type.empty(); }));
+    for (const HazardStep& step : steps) {
+      if (!step.uses.type.empty()) continue;
+      ++linted.unknown;
+      ++linted.unknown_opcodes[std::string(step.text.opcode)];
+    }
     Readers readers;
     Watch watch{
         .hazard = [&](const Hazard& hazard) { add_once(linted.findings, finding_of(hazard, function)); },
@@ -171,7 +174,11 @@ int Lint::count(LintSeverity severity) const {
 }
 
 Lint lint(const Listing& listing, int chip, bool notes) {
-  Lint result{.file = listing.file, .target = listing.target, .nvdisasm = listing.nvdisasm, .functions = {}};
+  Lint result{.file = listing.file,
+              .target = listing.target,
+              .nvdisasm = listing.nvdisasm,
+              .relocatable = listing.relocatable,
+              .functions = {}};
   const Linter linter(chip, notes);
   for (const ListedFunction& function : listing.functions) result.functions.push_back(linter.lint(function));
   return result;

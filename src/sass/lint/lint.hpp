@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -34,11 +36,13 @@ struct LintedFunction {
   std::string name;
   int instructions = 0;
   int unknown = 0;  ///< instructions whose operands specs/sass/operands.json does not have
+  std::map<std::string, int, std::less<>> unknown_opcodes;  ///< theirs, and how many each has
   std::vector<LintFinding> findings;
 };
 
 struct Lint {
   std::string file, target, nvdisasm;
+  bool relocatable = false;  ///< an object file, which the linker may still change
   std::vector<LintedFunction> functions;
 
   int count(LintSeverity severity) const;

@@ -96,11 +96,12 @@ class Slack {
   std::vector<int> slack_;
 };
 
-/// Its stall count keeps nothing but readers of results away: it is no branch or barrier, and has no
-/// scoreboard.
+/// Its stall count keeps nothing but readers of results away: it is executed, is no branch, barrier or NOP,
+/// which ptxas puts where it wants to wait, and has no scoreboard.
 bool stalls_for_results(const HazardStep& step) {
-  return step.uses.results == Results::fixed && step.uses.type != "branch" && step.uses.flow == Flow::next &&
-         !step.control.write && !step.control.read;
+  return !is_never(step.text.guard) && step.uses.type != "nop" && step.uses.results == Results::fixed &&
+         step.uses.type != "branch" && step.uses.flow == Flow::next && !step.control.write &&
+         !step.control.read;
 }
 
 }  // namespace
