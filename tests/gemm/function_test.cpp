@@ -101,6 +101,40 @@ TEST_CASE("sums beyond the range of f32 are infinite, and anything where their t
     }
 }
 
+TEST_CASE("of infinite sums exactly one result is right", "[gemm]") {
+  struct Case {
+    const char *d, *activation, *a, *b;
+    double wanted;
+  };
+  // 1e30 * 1e30 in bf16; an infinity among the operands; and what an epilogue makes of them.
+  for (const Case& one : {Case{"f32", "none", "1e30", "1e30", HUGE_VAL},
+                          {"e4m3", "none", "1e30", "1e30", 448},
+                          {"s8", "none", "1e30", "-1e30", -128},
+                          {"bf16", "relu", "1e30", "-1e30", 0},
+                          {"f16", "none", "inf", "1", HUGE_VAL},
+                          {"e5m2", "relu", "inf", "2", 57344}}) {
+    INFO("d=" << one.d << " " << one.activation << " a=" << one.a << " b=" << one.b);
+    const Settings problem = gemm_template().problem(
+        with(shape(17, 24, 40), {{"a", "bf16"}, {"d", one.d}, {"activation", one.activation}}));
+    std::vector<HostTensor> in = gemm_template().inputs(problem, 1);
+    for (HostTensor& tensor : in) {
+      const double value = std::stod(tensor.plan.name == "a" ? one.a : one.b);
+      for (std::size_t i = 0; i < tensor.plan.elements(); ++i)
+        narrow::store(tensor.plan.type, tensor.bytes, i, narrow::encode(tensor.plan.type, value));
+    }
+    const Expectation expected = gemm_template().expect(problem, in).at(0);
+    REQUIRE(expected.points.size() == std::size_t{17} * 24);
+    for (const Expectation::Point& point : expected.points) {
+      REQUIRE(point.value == one.wanted);
+      REQUIRE(point.tolerance == 0);
+    }
+    for (const char* strategy : kStrategies)
+      CHECK(run_template(executor("sm_90a"), gemm_template(),
+                         {.problem = problem, .config = {{"strategy", strategy}}, .inputs = in})
+                .verdict.ok());
+  }
+}
+
 TEST_CASE("scales per tensor, row, column, and of the result", "[gemm]") {
   for (const char* a : {"e4m3", "bf16"})
     for (const char* scale_a : {"none", "tensor", "row"})

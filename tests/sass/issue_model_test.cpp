@@ -193,6 +193,7 @@ TEST_CASE("the limit is not known if a loop waits for what the tables do not hav
   CHECK(limit(fetch + "[----:B---3--:R-:W-:-:S05] FADD R4, R4, R9\n") == "not known");
   CHECK(limit(fetch + "[----:B------:R-:W-:-:S05] DEPBAR.LE SB3, 0x0\n") == "not known");
   CHECK(limit("[----:B------:R-:W-:Y:S00] TEX.LL RZ, R4, R4, R9, UR4, 0x0, 2D, 0x1\n") == "not known");
+  CHECK(limit(fetch + "[----:B------:R-:W-:Y:S00] FADD R4, R5, R9\n") == "not known");
   // Nothing waits for its result.
   CHECK(limit(fetch + "[----:B--2---:R-:W-:-:S05] FADD R1, R2, R9\n") == "latency");
 }

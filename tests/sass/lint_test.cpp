@@ -143,6 +143,10 @@ TEST_CASE("a stall count of 0 waits for all results, those behind scoreboards to
   };
   CHECK(test::lint_code(code("Y:S00"), 90) == Found{});
   CHECK(test::lint_code(code("Y:S15"), 90) == Found{"20 no-scoreboard R4", "20 no-scoreboard R6"});
+  // Without the yield bit it is one cycle.
+  const std::string reader = " FFMA R4, R5, R6, R7\n[----:B------:R-:W-:-:S04] FADD R8, R4, R5\n";
+  CHECK(test::lint_code("[----:B------:R-:W-:Y:S00]" + reader, 90) == Found{});
+  CHECK(test::lint_code("[----:B------:R-:W-:-:S00]" + reader, 90) == Found{"10 short-stall R4"});
   // It covers nothing that comes after it.
   CHECK(test::lint_code("[----:B------:R-:W-:Y:S00] MOV R1, R2\n" + code("-:S15"), 90) ==
         Found{"30 no-scoreboard R4", "30 no-scoreboard R6"});

@@ -169,6 +169,21 @@ TEST_CASE(
         }
 }
 
+TEST_CASE("scaled_gemm: an infinite activation has exactly one result, finite ones have a tolerance") {
+  const Settings problem = scaled_gemm().problem(
+      with(shape(4, 64, 128), {{"format_a", "bf16"}, {"format_b", "mxfp4"}, {"d", "f32"}}));
+  std::vector<HostTensor> in = scaled_gemm().inputs(problem, Catch::getSeed());
+  test::narrow::store(bf16, in[0].bytes, 5, test::narrow::encode(bf16, HUGE_VAL));
+  const Expectation expected = scaled_gemm().expect(problem, in).at(0);
+  REQUIRE(expected.points.size() == std::size_t{4} * 64);
+  for (const Expectation::Point& point : expected.points) {
+    CHECK(std::isfinite(point.value) == (point.index >= 64));
+    CHECK(std::isfinite(point.tolerance));
+  }
+  CHECK(run_template(test::executor_of("sm_90a"), scaled_gemm(), {.problem = problem, .inputs = in})
+            .verdict.ok());
+}
+
 TEST_CASE("scaled_gemm: scales beyond f16 round, vanish or become infinite, and zeros stay zeros") {
   for (const char* b : {"mxfp4", "mxfp6_e3m2", "mxfp8_e4m3"}) {
     Case one(with(shape(2, 160, 32), {{"format_a", "f16"}, {"format_b", b}, {"d", "f32"}}));

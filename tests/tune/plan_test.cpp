@@ -203,6 +203,12 @@ TEST_CASE("verify accepts what is within its tolerance and names what is not") {
   constexpr double kAnything = std::numeric_limits<double>::infinity();
   expected.points = {{0, -3, kAnything}, {2, 1, kAnything}, {3, -3, kAnything}};
   CHECK(verify(expected, output).ok());
+  for (const bool complete : {true, false}) {
+    const Expectation unwritten{.tensor = "d", .points = {{2, 1, kAnything}}, .complete = complete};
+    HostTensor other = output;
+    std::memset(other.bytes.data() + 2 * sizeof(float), std::to_integer<int>(kPoison), sizeof(float));
+    CHECK(verify(unwritten, other).unwritten == std::vector<std::uint64_t>{2});
+  }
 }
 
 TEST_CASE("verify looks for poison where no point is, unless the points are complete") {

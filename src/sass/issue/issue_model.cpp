@@ -117,9 +117,10 @@ class Modeller {
 
   /// Whether the loop waits for a result that takes a time that is not known.
   static bool waits_for_unknown(const std::vector<IssueOp>& ops) {
+    constexpr unsigned kAll = ~0U;
     unsigned unknown = 0, waited = 0;
     for (const IssueOp& op : ops) {
-      waited |= op.control.wait;
+      waited |= op.control.waits_for_all() ? kAll : op.control.wait;
       if (op.row != nullptr && op.row->effect == IssueEffect::drain) waited |= 1U << op.board;
       if (op.row != nullptr) continue;
       if (op.control.waits_for_all()) return true;

@@ -15,9 +15,9 @@ unsigned bit(std::optional<unsigned> scoreboard) {
   return scoreboard && *scoreboard < kScoreboards ? 1U << *scoreboard : 0;
 }
 
-/// Cycles until the next instruction, at least. With a count of 0 they are more than any result takes.
+/// Cycles until the next instruction, at least.
 int cycles_of(const ControlCode& control) {
-  return control.stall == 0 ? kMostCycles : static_cast<int>(control.stall);
+  return control.waits_for_all() ? kMostCycles : std::max(1, static_cast<int>(control.stall));
 }
 
 void pass(std::uint8_t& elapsed, int cycles) {

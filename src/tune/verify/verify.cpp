@@ -41,11 +41,13 @@ std::string element_name(const TensorPlan& plan, std::uint64_t index) {
   return fmt::format("{}[{}]", plan.name, place);
 }
 
+bool takes_anything(const Expectation::Point& point) { return std::isinf(point.tolerance); }
+
 void check_point(const Expectation::Point& point, const HostTensor& output, Verdict& verdict) {
   const double got = decode(output.plan.type, load_element(output.plan.type, output.bytes, point.index));
   const double distance = std::abs(got - point.value);
   const bool same = got == point.value || (std::isnan(got) && std::isnan(point.value));
-  const bool ok = same || distance <= point.tolerance || std::isinf(point.tolerance);
+  const bool ok = same || distance <= point.tolerance || takes_anything(point);
   ++verdict.checked;
   if (!same)
     verdict.worst = std::fmax(verdict.worst, point.tolerance > 0 ? distance / point.tolerance : HUGE_VAL);
@@ -126,10 +128,21 @@ std::vector<std::uint64_t> find_packed_poison(const HostTensor& tensor, std::byt
   return found;
 }
 
-/// Elements that still hold the poison; sampled points are judged by their value.
+/// Points that may have any value, but one that somebody writes. A byte may be equal to the poison by chance.
+std::vector<std::uint64_t> unwritten_points(const Expectation& expected, const HostTensor& output,
+                                            std::byte poison) {
+  std::vector<std::uint64_t> unwritten;
+  if (output.plan.type.bits <= 8) return unwritten;
+  for (const auto& point : expected.points)
+    if (takes_anything(point) && is_poison(output, point.index, poison)) unwritten.push_back(point.index);
+  return unwritten;
+}
+
+/// Elements that still hold the poison; sampled points are judged by their value, if they have one.
 std::vector<std::uint64_t> find_unwritten(const Expectation& expected, const HostTensor& output,
                                           std::byte poison) {
-  if (expected.complete || output.plan.role == TensorPlan::Role::inout) return {};
+  if (output.plan.role == TensorPlan::Role::inout) return {};
+  if (expected.complete) return unwritten_points(expected, output, poison);
   std::vector<std::uint64_t> unwritten;
   switch (output.plan.type.bits) {
     case 1:
@@ -151,7 +164,8 @@ std::vector<std::uint64_t> find_unwritten(const Expectation& expected, const Hos
   }
   if (unwritten.empty()) return unwritten;
   std::vector<std::uint64_t> known = expected.untouched;
-  for (const auto& point : expected.points) known.push_back(point.index);
+  for (const auto& point : expected.points)
+    if (!takes_anything(point) || output.plan.type.bits <= 8) known.push_back(point.index);
   std::ranges::sort(known);
   std::erase_if(unwritten, [&](std::uint64_t index) { return std::ranges::binary_search(known, index); });
   return unwritten;

@@ -220,11 +220,31 @@ struct Terms {
   double factor = 1, c = 0, bias = 0, scale_d = 1;
 };
 
-// Whether something on the way to D may exceed the range of its type. `epilogue`: the largest of its sums.
-bool overflows(const Problem& p, const Dot& dot, double factor, double epilogue) {
-  const double scaled = dot.reach * std::max(1.0, std::abs(factor));
-  return dot.accumulated >= grid(p.accumulator).infinite ||
-         std::max(scaled, epilogue) >= grid(p.arithmetic).infinite;
+// The largest sum on the way to the product, as a part of the range of its type: from 1 on it is infinite.
+double part_of_range(const Problem& p, const Dot& dot, double factor) {
+  return std::max(dot.accumulated / grid(p.accumulator).infinite,
+                  dot.reach * std::max(1.0, std::abs(factor)) / grid(p.arithmetic).infinite);
+}
+
+// D's element before it is rounded.
+double result_of(const EpilogueTerms& f, const Terms& terms, double product, double c) {
+  const double argument = product + (f.c_last ? 0 : c) + terms.bias;
+  return (kit::activate(f.activation, argument) + (f.c_last ? c : 0)) * terms.scale_d;
+}
+
+// The same where an operand is infinite, or the sum in the kernel's arithmetic. nullopt: it may be anything,
+// since infinities may meet, or meet an approximate activation.
+std::optional<double> infinite_result(const Problem& p, const Dot& dot, const Terms& terms, double c) {
+  constexpr double kSurely = 1.01;
+  const EpilogueTerms& f = p.terms;
+  if (f.activation != Activation::none && f.activation != Activation::relu) return std::nullopt;
+  const double product = terms.factor * dot.sum, part = part_of_range(p, dot, terms.factor);
+  const bool is_given = !std::isfinite(dot.sum) || !std::isfinite(c) || !std::isfinite(terms.bias);
+  if (!std::isfinite(dot.sum) || part < 1)
+    return is_given ? std::optional(result_of(f, terms, product, c)) : std::nullopt;
+  const bool one_sign = dot.reach <= std::abs(dot.sum);
+  const double made = result_of(f, terms, std::copysign(kInfinity, product), c);
+  return one_sign && part >= kSurely && !std::isnan(made) ? std::optional(made) : std::nullopt;
 }
 
 // D from the sum, in the result's type, and the error allowed for the kernel's accumulator type: tensor cores
@@ -240,25 +260,25 @@ Expectation::Point point(const Problem& p, const Dot& dot, const Terms& terms, s
   const EpilogueTerms& f = p.terms;
   const double product = terms.factor * dot.sum, c = p.beta * terms.c;
   const double argument = product + (f.c_last ? 0 : c) + terms.bias;
-  const double wanted = (kit::activate(f.activation, argument) + (f.c_last ? c : 0)) * terms.scale_d;
+  const double wanted = result_of(f, terms, product, c);
   const Grid d = grid(p.d.type);
-  const double value = std::clamp(wanted, p.d.type == s8 ? -128 : -d.largest, d.largest);
+  const auto clamped = [&](double x) { return std::clamp(x, p.d.type == s8 ? -128 : -d.largest, d.largest); };
+  const double value = clamped(wanted), size = std::abs(product) + std::abs(c) + std::abs(terms.bias);
+  if (!(std::max(part_of_range(p, dot, terms.factor), size / grid(p.arithmetic).infinite) < 1)) {
+    const std::optional<double> infinite = infinite_result(p, dot, terms, c);
+    return {index, infinite ? clamped(*infinite) : value, infinite ? 0 : kInfinity};
+  }
 
   const double step = grid(p.arithmetic).relative;
   const double sums = dot.rounded * kept_of(p) + dot.scaled * step;
   const double summing = p.accumulator == s32 ? 0 : sums * std::abs(terms.factor);
-  const double scaling = 4 * step * (std::abs(product) + std::abs(c) + std::abs(terms.bias));
+  const double scaling = 4 * step * size;
   // The slope of an activation is at most 1.13; its building blocks are approximate.
   const bool bent = f.activation != Activation::none && f.activation != Activation::relu;
   const double bending = bent ? 8 * step * std::abs(argument) : 0;
   const double before = 1.13 * (summing + scaling) + bending;
   const double around = before * std::abs(terms.scale_d);
-  const bool infinite = std::abs(wanted) - around >= d.infinite, one_sign = dot.reach <= std::abs(dot.sum);
-  // Infinity minus infinity is NaN, and an infinite sum stays so whatever it is multiplied by.
-  if (std::isfinite(wanted) && !(infinite && one_sign) &&
-      overflows(p, dot, terms.factor, std::abs(product) + std::abs(c) + std::abs(terms.bias)))
-    return {index, value, kInfinity};
-  if (infinite) return {index, std::copysign(kInfinity, wanted), 0};
+  if (std::abs(wanted) - around >= d.infinite) return {index, std::copysign(kInfinity, wanted), 0};
   if (std::abs(wanted) + around >= d.infinite)
     return {index, value, kInfinity};  // a finite number may be right, too
   const double rounding = (d.relative * (std::abs(value) + around) + d.smallest) / 2;

@@ -189,7 +189,7 @@ class Reference {
     const double weight = factor(row_weights_, row);
     const double value = result.value * weight + added;
     const std::uint64_t index = row * p_.ldd + column;
-    if (std::isinf(result.error) || loses_infinity(result, value))
+    if (result.open || loses_infinity(result, value))
       return {.index = index, .value = value, .tolerance = HUGE_VAL};
     if (!std::isfinite(value)) return {.index = index, .value = value, .tolerance = 0};
     const double precision = p_.d == bf16 ? 0x1p-8 : p_.d == f16 ? 0x1p-11 : 0x1p-24;
@@ -209,9 +209,9 @@ class Reference {
  private:
   static constexpr double kLeast = 0x1p-147;
 
-  /// With an infinite error, anything may come of it: what is added up exceeds the range of f32 on the way.
   struct Sum {
     double value = 0, error = 0;
+    bool open = false;  // anything may come of it: what is added up exceeds the range of f32 on the way
   };
 
   /// An element of the product, with the scales of tensors.
@@ -239,10 +239,10 @@ class Reference {
     const double scaling =
         scale == 1 && bias_ == nullptr ? 0 : std::ldexp(std::abs(sum * scale) + std::abs(bias), -22) + kLeast;
     const double value = sum * scale + bias, against = sum < 0 ? positive : negative;
-    if (overflows(std::isinf(sum) ? against : magnitudes, scale, bias) &&
-        !(against == 0 && is_infinite(value)))
-      error = HUGE_VAL;
-    return {value, std::isinf(error) ? error : error * std::abs(scale) + scaling};
+    const bool overflow = overflows(std::isinf(sum) ? against : magnitudes, scale, bias);
+    return {.value = value,
+            .error = error * std::abs(scale) + scaling,
+            .open = a.too_large || b.too_large || (overflow && !(against == 0 && is_infinite(value)))};
   }
 
   static bool is_infinite(double value) { return std::abs(value) >= first_infinite(f32); }
@@ -253,7 +253,6 @@ class Reference {
 
   /// What a kernel loses that makes bf16 of both operands.
   double error_of_halves(const Matrix::Row& a, const Matrix::Row& b) const {
-    if (a.too_large || b.too_large) return HUGE_VAL;
     double error = 0;
     for (std::uint64_t i = 0; i < a.lost.size(); ++i) error += a.lost[i] * 2 * std::abs(b.values[i]);
     for (std::uint64_t i = 0; i < b.lost.size(); ++i) error += b.lost[i] * 2 * std::abs(a.values[i]);
@@ -288,15 +287,16 @@ class Reference {
 
   /// Whether a kernel may have infinity in f32, of which it makes NaN or infinity where `made` is finite.
   static bool loses_infinity(const Sum& x, double made) {
-    return is_infinite(std::abs(x.value) + x.error) && !is_infinite(made);
+    return is_infinite(std::abs(x.value) + x.error) && std::isfinite(made) && !is_infinite(made);
   }
 
   /// The slope of an activation is at most 1.13, and its building blocks are approximate.
   Sum activated(const Sum& x) const {
     const bool bent = p_.activation != Activation::relu;
     const double made = kit::activate(p_.activation, x.value);
-    if (bent && loses_infinity(x, made)) return {made, HUGE_VAL};
-    return {made, 1.13 * x.error + (bent ? std::abs(x.value) * 0x1p-20 + kLeast : 0)};
+    return {.value = made,
+            .error = 1.13 * x.error + (bent ? std::abs(x.value) * 0x1p-20 + kLeast : 0),
+            .open = x.open || (bent && loses_infinity(x, made))};
   }
 
   /// silu(gate) * value. The slope of silu is at most 1.1; the approximations that it is made of are good to
@@ -305,12 +305,12 @@ class Reference {
     const std::uint64_t first = column / kGateColumns * 2 * kGateColumns + column % kGateColumns;
     const Sum gate = sum_of(row, first), value = sum_of(row, first + kGateColumns);
     const double bent = gate.value / (1 + std::exp(-gate.value)), product = bent * value.value;
-    if (std::isinf(gate.error) || std::isinf(value.error) || loses_infinity(gate, product) ||
-        loses_infinity(value, product))
-      return {product, HUGE_VAL};
     const double bending = 1.1 * gate.error + std::abs(gate.value) * 0x1p-125;
-    return {product, bending * (std::abs(value.value) + value.error) + std::abs(bent) * value.error +
-                         std::ldexp(std::abs(product), -19) + kLeast};
+    return {
+        .value = product,
+        .error = bending * (std::abs(value.value) + value.error) + std::abs(bent) * value.error +
+                 std::ldexp(std::abs(product), -19) + kLeast,
+        .open = gate.open || value.open || loses_infinity(gate, product) || loses_infinity(value, product)};
   }
 
   const Problem& p_;
