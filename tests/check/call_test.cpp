@@ -135,6 +135,8 @@ const std::vector<Case> kCases{
     {"", "mov.f64 db, 1e-310;", "bad-number"},
     {"", "mov.f64 db, 2.2250738585072014e-308;", ""},
     {"", "mov.f32 fl, 1e-40;", ""},
+    {"", "mov.f64 db, 0e-400;", ""},
+    {"", "mov.b64 d, 0x1e-5;", ""},
     {"", "mov.f64 db, 1.0/0.0;", "bad-number"},
     {"", "mov.f64 db, 1.0/-0.0;", "bad-number"},
     {"", "mov.f64 db, 1.0/0d0000000000000000;", "bad-number"},

@@ -227,7 +227,8 @@ TEST_CASE("a decimal is zero or normal; bits give any value") {
     CHECK_THROWS_AS(evaluate(text), SyntaxError);
   }
   CHECK(evaluate("2.2250738585072014e-308").as_double() == 0x1p-1022);
-  CHECK(evaluate("0e-400").as_double() == 0);
+  for (const char* text : {"0e-400", "0E-5", "0e+5", "0.0e-400"}) CHECK(evaluate(text).as_double() == 0);
+  CHECK(evaluate("0x1e-5").bits == 25);
   CHECK(evaluate("0d0000000000000001").as_double() == 0x1p-1074);
 }
 
