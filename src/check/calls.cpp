@@ -46,14 +46,6 @@ bool literal_fits(const ir::Operand& literal, const ir::Parameter& wanted) {
   return wanted.type.kind == TypeKind::bits || wanted.type.is_float() == (literal.kind != Kind::integer);
 }
 
-// Predicates and integers of 8 and 16 bits, which the calling convention does not have; .b8, .b16 and .f16 it
-// has.
-bool is_narrow(const ir::Parameter& parameter) {
-  const bool array = parameter.count != 0 || parameter.unsized;
-  return !array && parameter.type.bits < 32 && parameter.type.kind != TypeKind::bits &&
-         !parameter.type.is_float();
-}
-
 std::string describe(const ir::Parameter& parameter) {
   std::string text = "." + std::string(parameter.type.name);
   if (parameter.unsized) text += "[]";
@@ -109,22 +101,10 @@ class CallCheck {
   }
 
   void against(const ir::Interface& callee) {
-    if (refuse_narrow(callee.parameters, "take") || refuse_narrow(callee.results, "return")) return;
+    if (const auto refused = check_convention(scope_.module, callee, "is called"))
+      return add(refused->code, refused->message, refused->hint);
     pass("argument", kernel_.arguments_of(call_), callee.parameters);
     pass("result", kernel_.results_of(call_), callee.results);
-  }
-
-  // A module with a function of several results is assembled without the calling convention.
-  bool refuse_narrow(std::span<const ir::Parameter> parameters, const std::string& verb) {
-    const auto narrow = std::ranges::find_if(parameters, is_narrow);
-    if (narrow == parameters.end()) return false;
-    const bool predicate = narrow->type == pred;
-    const auto several = [](const ir::Function& function) { return function.results.size() > 1; };
-    if (!predicate && std::ranges::any_of(scope_.module.functions, several)) return false;
-    add("operand-type", "a function that is called cannot " + verb + " a " + describe(*narrow),
-        predicate ? "pass 0 or 1 in a .b32"
-                  : "declare it as .b" + std::to_string(narrow->type.bits) + ", or as .b32");
-    return true;
   }
 
   void pass(const std::string& what, std::span<const ir::Operand> given,

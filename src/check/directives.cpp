@@ -71,7 +71,7 @@ class DirectivesCheck {
 
   // ptxas reads numbers as C does: 12, 0x1F, 017, of any size.
   static bool is_number(std::string_view text, bool positive) {
-    const std::size_t start = text.find_first_not_of(' ');
+    const std::size_t start = text.find_first_not_of(kWhitespace);
     text.remove_prefix(std::min(start, text.size()));
     const bool negative = text.starts_with('-');
     if (negative || text.starts_with('+')) text.remove_prefix(1);

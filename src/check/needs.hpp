@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -37,13 +38,17 @@ inline std::string_view kind_of(const ir::Function& function) {
   return function.entry ? "kernel " : "function ";
 }
 
-/// Calls `use` with the first word of each string in `"nounroll", "frequency 4"`, and with what follows it.
+/// What C skips in front of a number.
+inline constexpr std::string_view kWhitespace = " \t\n\v\f\r";
+
+/// Calls `use` with the first word of each string in `"nounroll", "frequency 4"`, and with what follows it
+/// behind one white space or `=`.
 template <class F>
 void for_each_pragma(std::string_view pragmas, F use) {
   for (std::size_t open = pragmas.find('"'); open != pragmas.npos;) {
     const std::size_t close = std::min(pragmas.find('"', open + 1), pragmas.size());
     const std::string_view text = pragmas.substr(open + 1, close - open - 1);
-    const std::size_t end = std::min(text.find_first_of(" ="), text.size());
+    const std::size_t end = std::min(text.find_first_of(std::string(kWhitespace) + "="), text.size());
     use(text.substr(0, end), text.substr(std::min(end + 1, text.size())));
     open = pragmas.find('"', std::min(close + 1, pragmas.size()));
   }

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <unordered_set>
 #include <vector>
@@ -61,6 +62,10 @@ void check_call_results(const Scope& scope, Diagnostics& out);
 /// Variables named by operands are aligned as the access requires (a warning).
 void check_alignment(const Scope& scope, const ir::Instruction& instruction, Diagnostics& out);
 
+/// The calling convention has the types that a function takes and returns that "is called", or whose use is
+/// another.
+std::optional<Diagnostic> check_convention(const ir::Module& module, const ir::Interface& callee,
+                                           const std::string& use);
 /// The arguments and results of a call fit the callee.
 void check_call(const Scope& scope, const ir::Call& call, Diagnostics& out);
 /// Functions are declared consistently, and aliases can stand for their target.

@@ -41,10 +41,20 @@ void check_unified(const Scope& scope, const ir::Instruction& instruction, const
                             .hint = "declare it with .attribute(.unified(first, second))"}));
 }
 
+// The address of a function may be called. That of a kernel cannot be, and its parameters have any type.
+void check_function_address(const Scope& scope, const ir::Instruction& instruction, std::string_view name,
+                            Diagnostics& out) {
+  const ir::Function* const function = scope.of_module.function(name);
+  if (function == nullptr || function->entry) return;
+  if (auto refused = check_convention(scope.module, *function, "is called by its address"))
+    out.push_back(located(instruction, std::move(*refused)));
+}
+
 void check_symbol(const Scope& scope, const ir::Instruction& instruction, const OperandSpec& place,
                   const ir::Operand& operand, Diagnostics& out) {
   if (operand.index >= scope.kernel.symbols.size()) return;  // reported by check_operands
-  const std::string& name = scope.kernel.symbols[operand.index].name;
+  const auto& [name, space] = scope.kernel.symbols[operand.index];
+  if (space == ir::Space::code) check_function_address(scope, instruction, name, out);
   if (place.kind == OperandSpec::Kind::address && place.variables == "unified")
     return check_unified(scope, instruction, place, name, out);
   if (scope.declares(name)) return check_opaque(scope, instruction, place, name, out);

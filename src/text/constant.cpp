@@ -5,6 +5,7 @@
 #include <array>
 #include <bit>
 #include <charconv>
+#include <cmath>
 #include <limits>
 #include <optional>
 
@@ -47,7 +48,8 @@ Constant decimal_float(const Token& token) {
   double value = 0;
   const char* const end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data(), end, value);
-  if (error == std::errc::result_out_of_range)
+  // ptxas refuses subnormal values as well, which their bits can give.
+  if (error == std::errc::result_out_of_range || std::fpclassify(value) == FP_SUBNORMAL)
     fail(token, "bad-number", quoted(token) + " does not fit in an f64");
   if (error != std::errc{} || stop != end) bad_number(token);
   return Constant::of(value);
@@ -107,8 +109,12 @@ Constant integer(std::uint64_t bits, bool is_unsigned) {
   return {.kind = Kind::integer, .is_unsigned = is_unsigned, .bits = static_cast<std::int64_t>(bits)};
 }
 
+[[noreturn]] void fail_zero_division(const Token& at) {
+  fail(at, "bad-number", "division by zero in a constant expression");
+}
+
 Constant divide(const Token& at, Constant a, Constant b, bool remainder) {
-  if (b.bits == 0) fail(at, "bad-number", "division by zero in a constant expression");
+  if (b.bits == 0) fail_zero_division(at);
   const auto ua = static_cast<std::uint64_t>(a.bits), ub = static_cast<std::uint64_t>(b.bits);
   if (a.is_unsigned || b.is_unsigned) return integer(remainder ? ua % ub : ua / ub, true);
   if (b.bits == -1) return integer(remainder ? 0 : 0 - ua, false);  // INT64_MIN / -1 overflows
@@ -136,6 +142,7 @@ Constant apply_float(const Token& at, Constant a, Constant b) {
     case '*':
       return Constant::of(x * y);
     case '/':
+      if (y == 0) fail_zero_division(at);
       return Constant::of(x / y);
     default:
       fail(at, "bad-number", quoted(at) + " needs integers, not floats");

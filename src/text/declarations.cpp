@@ -121,7 +121,10 @@ void read_numbered(TokenStream& in, const Token& stem, const Common& common, con
   in.expect(">");
   const std::int64_t left = kMostNumbered - static_cast<std::int64_t>(reader.made.size());
   if (count < 0 || count > left)
-    fail(stem, "bad-size", "there can be 0 to " + std::to_string(left) + " variables here");
+    fail(stem, "bad-size",
+         "a module can have " + std::to_string(kMostNumbered) + " variables declared as v<4> in all: 0 to " +
+             std::to_string(left) + " here",
+         "declare an array: " + std::string(stem.text) + "[4]");
   refuse_scalar(stem, common.variable, common.vector);
   for (std::int64_t i = 0; i < count; ++i) {
     Token name = stem;

@@ -101,7 +101,14 @@ class InitialReader {
       fail(name, "operand-type", "." + std::string(variable_.type.name) + " cannot hold an address",
            "use .u64, or .u8 with masks: 0xFF(" + std::string(name.text) + ")");
     if (generic) in_.expect(")");
-    const std::int64_t addend = in_.accept("+") ? read_integer(in_) : 0;
+    const Token& plus = in_.peek();
+    const bool offset = in_.accept("+");
+    if (space == ir::Space::code && (generic || offset))
+      fail(offset ? plus : name, "operand-kind",
+           "an initial value is the address of the function " + std::string(name.text) +
+               (offset ? " itself: nothing can be added to it" : " without generic()"),
+           "write " + std::string(name.text));
+    const std::int64_t addend = offset ? read_integer(in_) : 0;
     variable_.addresses.push_back({.offset = variable_.initial.size(),
                                    .name = std::string(name.text),
                                    .addend = addend,

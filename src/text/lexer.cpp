@@ -172,7 +172,7 @@ std::size_t Lexer::directive_length() const {
 
 // 12, 0x1F, 0f3F800000, 1.5e-3, 7U, including any letters attached to it.
 std::size_t Lexer::number_length() const {
-  const bool based = peek() == '0' && is(peek(1), letter);
+  const bool based = peek() == '0' && is(peek(1), letter) && peek(1) != 'e' && peek(1) != 'E';
   std::size_t n = 1;
   for (;; ++n) {
     const char c = peek(n);

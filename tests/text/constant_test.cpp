@@ -212,6 +212,26 @@ TEST_CASE("each operator of integers and of floats") {
   CHECK(evaluate("-1").as_double() == -1);
 }
 
+TEST_CASE("floats are not divided by zero") {
+  for (const char* text : {"1.0/0.0", "1.0/-0.0", "0.0/0.0", "1.0/0d0000000000000000",
+                           "1.0/0d8000000000000000", "1.5/(2.5-2.5)"}) {
+    INFO(text);
+    CHECK_THROWS_AS(evaluate(text), SyntaxError);
+  }
+  CHECK(evaluate("0.0/2.5").as_double() == 0);
+}
+
+TEST_CASE("a decimal is zero or normal; bits give any value") {
+  for (const char* text : {"2.2250738585072011e-308", "1e-320", "4.9e-324", "1e-400"}) {
+    INFO(text);
+    CHECK_THROWS_AS(evaluate(text), SyntaxError);
+  }
+  CHECK(evaluate("2.2250738585072014e-308").as_double() == 0x1p-1022);
+  for (const char* text : {"0e-400", "0E-5", "0e+5", "0.0e-400"}) CHECK(evaluate(text).as_double() == 0);
+  CHECK(evaluate("0x1e-5").bits == 25);
+  CHECK(evaluate("0d0000000000000001").as_double() == 0x1p-1074);
+}
+
 TEST_CASE("an expression nests as deeply as it may, and no deeper") {
   const auto nested = [](std::size_t depth) {
     return std::string(depth, '(') + "1" + std::string(depth, ')');

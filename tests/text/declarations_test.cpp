@@ -68,6 +68,16 @@ TEST_CASE("addresses, attributes and linkage print as they were") {
         ".global .samplerref x = { addr_mode_0 = wrap, force_unnormalized_coords = 1 };");
 }
 
+TEST_CASE("the variables declared as v<4> are counted over the module") {
+  const std::string some = ".global .u32 v<60000>;\n";
+  CHECK(parse(module_of(some + ".shared .u8 w<40000>;"), compiled_specs()).ok());
+  const ParseResult result = parse(module_of(some + ".shared .u8 w<40001>;"), compiled_specs());
+  REQUIRE(result.diagnostics.size() == 1);
+  CHECK(result.diagnostics[0].code == "bad-size");
+  CHECK(result.diagnostics[0].message ==
+        "a module can have 100000 variables declared as v<4> in all: 0 to 40000 here");
+}
+
 TEST_CASE("what is wrong with a declaration is reported where it stands") {
   CHECK(places(module_of(".global .u32 x = y;")) == Found{"4:18 undefined-name"});
   CHECK(places(module_of(".global .u32 x = {1};")) == Found{"4:18 syntax"});

@@ -22,7 +22,7 @@ constexpr std::string_view kCalls = R"(.version 9.0
     .param .b64 arguments
 );
 .weak .func callee();
-.global .u64 table[2] = {callee, generic(callee)};
+.global .u64 table[2] = {callee, callee};
 
 .visible .func (.param .align 8 .b8 result[16]) aggregate(
     .param .align 8 .b8 x[16],
