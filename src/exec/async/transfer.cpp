@@ -96,12 +96,14 @@ void BulkCopies::finish() {
 
 void issue(Transfer transfer, const SharedPlace& barrier, std::uint32_t bytes) {
   transfer.begin(true);
+  Judge* const judge = transfer.actor().warp->judge();
+  const Time issued = judge != nullptr ? judge->count_begins() : 0;
   const auto shared = std::make_shared<Transfer>(std::move(transfer));
   Mbarriers& barriers = barrier.block->state<Mbarriers>();
-  barriers.after_failed_test(shared->actor(), barrier.offset, [&barriers, shared, barrier, bytes] {
+  barriers.after_failed_test(shared->actor(), barrier.offset, [=, &barriers] {
     shared->land();
     const Actor& actor = shared->actor();
-    if (Judge* judge = actor.warp->judge()) judge->count_ends(actor, barrier);
+    if (judge != nullptr) judge->count_ends(actor, barrier, issued);
     barriers.complete(actor, barrier.offset, bytes);
   });
 }

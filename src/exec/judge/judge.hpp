@@ -180,8 +180,12 @@ class Judge {
   /// `kind`: strong if the copy reduces.
   void write_begins(const Actor& actor, const std::byte* to, std::uint32_t bytes, AccessKind kind);
   void write_ends(const Actor& actor, const std::byte* to, std::uint32_t bytes, AccessKind kind, End end);
-  /// A copy has counted on an mbarrier: what its issue did there is over, as those learn who wait.
-  void count_ends(const Actor& actor, const SharedPlace& barrier) { races_.count_ends(actor, barrier); }
+  /// A copy that an mbarrier counts is issued. Returns when: no two have the same time.
+  Time count_begins() { return order().advance(); }
+  /// It has counted: what its issue did at the mbarrier is over, as those learn who wait.
+  void count_ends(const Actor& actor, const SharedPlace& barrier, Time issued) {
+    races_.count_ends(actor, barrier, issued);
+  }
   /// A copy moves bytes from one place to another: when it has read them, and when they have arrived.
   void copies_out(const Actor& actor, const std::byte* to, const std::byte* from, std::uint32_t bytes);
   void copied(const Actor& actor, const std::byte* to, const std::byte* from, std::uint32_t bytes);

@@ -346,11 +346,12 @@ void Races::write_ends(const Actor& actor, const SharedPlace& place, std::uint32
   });
 }
 
-void Races::count_ends(const Actor& actor, const SharedPlace& barrier) {
+void Races::count_ends(const Actor& actor, const SharedPlace& barrier, Time issued) {
   const std::uint32_t operation = cluster_->grid().code().number_of(*actor.op);
   logs_[barrier.block->rank()].for_cells(barrier.offset, 8, [&](SharedCell& cell, std::uint32_t) {
     for (Touch* touch : {&cell.read, &cell.other_read}) {  // operations on mbarriers count as reads
-      if (touch->party == party_of(*actor.warp) && touch->lane == actor.lane && touch->operation == operation)
+      if (touch->party == party_of(*actor.warp) && touch->lane == actor.lane &&
+          touch->operation == operation && touch->time == issued)
         touch->party = order_.copies();
     }
   });

@@ -45,8 +45,9 @@ class Races {
   /// A copy that writes is issued; its data has arrived. A reduction is strong: several may reduce into one
   /// place.
   void write_begins(const Actor& actor, const SharedPlace& place, std::uint32_t bytes, AccessKind kind);
-  /// The copy has counted on its mbarrier: what its issue did there is over, as those learn who wait.
-  void count_ends(const Actor& actor, const SharedPlace& barrier);
+  /// The copy that was issued then has counted on its mbarrier: what its issue did there is over, as those
+  /// learn who wait.
+  void count_ends(const Actor& actor, const SharedPlace& barrier, Time issued);
   void write_ends(const Actor& actor, const SharedPlace& place, std::uint32_t bytes, AccessKind kind,
                   Party by);
   /// wgmma reads an operand; wgmma_operands.hpp remembers it.

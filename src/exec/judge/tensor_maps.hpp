@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -54,22 +55,29 @@ class TensorMaps {
   }
 
  private:
+  using Write = std::array<std::uint64_t, 3>;  // its time, cluster and party
   /// Who wrote a map last: the same number for the same writes, and one of them.
   struct Writes {
     std::uint64_t version = 0;  // 0: the kernel did not write it
-    GlobalTouch last;
+    std::set<Write> all = {};
+    GlobalTouch last = {};
     bool released = true;
   };
   struct Acquire {
     const Warp* warp;
     Time time;
-    std::uint64_t version;
+    Writes writes;
   };
 
   Party party_of(const Warp& warp) const;
   std::uint32_t number_of(const Operation& op) const;
   bool is_released(const GlobalTouch& write) const;
+  static Write key_of(const GlobalTouch& write) { return {write.time, write.cluster, write.party}; }
   Writes writes_of(const std::byte* map) const;
+  bool is_in_scope(const Actor& actor, const GlobalTouch& write) const;
+  /// Whether an acquire for which the condition `holds` comes before what the actor does.
+  template <class F>
+  bool any_acquire(const Actor& actor, const std::byte* map, F holds) const;
   bool has_acquired(const Actor& actor, const std::byte* map, std::uint64_t version) const;
 
   Cluster* cluster_;

@@ -80,7 +80,10 @@ std::byte Undefined::stored_bits(const Actor& actor, std::uint32_t byte) {
 
 void Undefined::store(const Actor& actor, MemoryShadow& shadow, std::size_t offset, std::uint32_t bytes) {
   const std::span undefined = shadow.bits(offset, bytes);
-  if (flow_ != nullptr && flow_->rule == FlowRule::update) return update(actor, undefined);
+  if (flow_ != nullptr && flow_->rule == FlowRule::update) {
+    shadow.set_member(offset, bytes, flow_->element_bytes);
+    return update(actor, undefined);
+  }
   const bool exact = flow_ != nullptr && flow_->exact && undefined_in_;
   for (std::uint32_t i = 0; i < bytes; ++i) undefined[i] = exact ? stored_bits(actor, i) : std::byte{};
   shadow.set_member(offset, bytes, flow_ != nullptr && flow_->exact ? flow_->element_bytes : 1);
@@ -192,6 +195,7 @@ void Undefined::copy_in(const Actor& actor, const SharedPlace& to, const std::by
   if (!any_of(undefined)) return;
   MemoryShadow& shared = shared_[to.block->rank()];
   std::ranges::copy(undefined, shared.bits(to.offset, bytes).begin());
+  shared.set_member(to.offset, bytes, 1);
   const auto first = static_cast<std::size_t>(
       std::ranges::find_if(undefined, [](std::byte bits) { return bits != std::byte{}; }) -
       undefined.begin());

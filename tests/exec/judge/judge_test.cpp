@@ -2,6 +2,9 @@
 #include <catch2/generators/catch_generators.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
+#include <set>
+#include <string>
+
 #include "exec/harness.hpp"
 
 // Kernels with one misuse each, beside the same kernels without it.
@@ -244,6 +247,49 @@ TEST_CASE("the memory of an mbarrier is used for nothing else") {
   // Ended while others may still look at it.
   const std::string use = kInit + "@%q mbarrier.arrive.shared.b64 _, [bar];" + wait("w", 0);
   check({use, "bar.sync 0;", "setp.eq.u32 %q, %t, 32; @%q mbarrier.inval.shared.b64 [bar];", "data-race"});
+}
+
+// A peer sends twice, and the receiver exits once one of the two has come. Of the orders in which the other
+// one is still in flight then, that is the second in about half.
+TEST_CASE("a copy that lands ends what its own issue did, and not that of another turn of the loop") {
+  Random random;
+  INFO("seed " << random.seed);
+  const auto codes_of = [&](int expected, std::uint64_t seed) {
+    const Program program = program_of(
+        kOutIn, kHead + "mbarrier.init.shared.b64 [bar], 1; mbarrier.arrive.expect_tx.shared.b64 _, [bar], " +
+                    std::to_string(expected) +
+                    "; st.shared.u32 [s], 0; barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned; "
+                    "mapa.shared::cluster.u32 %x, s, 1; mapa.shared::cluster.u32 %y, bar, 1; mov.u32 %n, 0; "
+                    "setp.eq.u32 %p, %r, 1; @%p bra delay;\n"
+                    "send: red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.add.u32 "
+                    "[%x], 3, [%y]; add.u32 %n, %n, 1; setp.lt.u32 %p, %n, 2; @%p bra send; bra done;\n"
+                    "delay: add.u32 %n, %n, 1; setp.lt.u32 %p, %n, 60; @%p bra delay;\n" +
+                    wait("w", 0) + "done:");
+    Memory memory;
+    std::vector<std::uint32_t> out(64);
+    const std::uint64_t address = memory.map(out.data(), 256, "out");
+    const auto parameters = pack({address, address});
+    Findings findings;
+    program.run(memory, {.grid = {2, 1, 1},
+                         .block = {1, 1, 1},
+                         .cluster = {2, 1, 1},
+                         .parameters = parameters,
+                         .findings = &findings,
+                         .schedule = seed});
+    std::set<std::string> codes;
+    for (const Finding& finding : findings.all()) codes.insert(finding.code);
+    return codes;
+  };
+  int in_flight = 0, exited = 0;
+  for (int i = 0; i < 200; ++i) {
+    const std::uint64_t seed = random.bits();
+    CHECK(codes_of(8, seed).empty());
+    const std::set<std::string> codes = codes_of(4, seed);
+    in_flight += codes.contains("copy-not-awaited") ? 1 : 0;
+    exited += codes.contains("exited-block") ? 1 : 0;
+  }
+  CHECK(in_flight > 20);
+  CHECK(exited > in_flight / 5);
 }
 
 }  // namespace ptxloom::exec::test::judge_test

@@ -86,6 +86,13 @@ TEST_CASE("padding of a struct may be copied to global memory, and nothing may d
   CHECK(of("setp.ne.u32 %p, %t, 5; @%p st.shared.u32 [%a], %t; st.shared.u64 [%a+8], %out;", load + store) ==
         "undefined-value");
   CHECK(of(word_long, "ld.shared.u32 %x, [%a+4]; st.global.u32 [%g], %x;") == "undefined-value");
+  // What an atomic operation leaves undefined is a member.
+  for (const char* update : {"atom.shared.add.u32 %x, [%a+12], 1;", "red.shared.add.u32 [%a+12], 1;",
+                             "atom.shared.exch.b32 %x, [%a+12], %u;"}) {
+    CAPTURE(update);
+    CHECK(of(long_word + update, load + store) == "undefined-value");
+  }
+  CHECK(of(long_word + "atom.shared.exch.b32 %x, [%a+12], %t;", load + store) == "none");
 }
 
 TEST_CASE("lanes and ways through the code are told apart") {

@@ -52,6 +52,19 @@ std::string only(const std::vector<Finding>& findings) {
 
 }  // namespace
 
+TEST_CASE("what a copy brings is no padding, even where padding was") {
+  const std::string padding =
+      "st.shared.u64 [tile], %o; st.shared.u32 [tile+8], %t; ld.shared.v2.u64 {%a, %b}, [tile]; "
+      "st.shared.v2.u64 [tile+16], {%a, %b};";
+  const std::string out = "ld.shared.v2.u64 {%a, %b}, [tile+16]; st.global.v2.u64 [%o], {%a, %b};";
+  const std::string copy = "cp.async.ca.shared.global [tile+28], [%in], 4; cp.async.wait_all;\n";
+  CHECK(Buffers().findings_of(padding + out, {}, 1).empty());
+  only(Buffers().findings_of(padding + copy + out, {}, 1));
+  Buffers written;
+  written.write_in();
+  CHECK(written.findings_of(padding + copy + out, {}, 1).empty());
+}
+
 TEST_CASE("bytes of a local array that nobody has written are undefined, and no others") {
   for (const char* load :
        {"ld.local.u32 %x, [mine+8];", "mov.u64 %a, mine; cvta.local.u64 %a, %a; ld.u32 %x, [%a+8];",
