@@ -12,6 +12,7 @@ inline std::vector<std::byte> fake_cubin(Elf64_Half machine = EM_CUDA) {
   Elf64_Ehdr header = {};
   std::memcpy(header.e_ident, ELFMAG, SELFMAG);
   header.e_ident[EI_CLASS] = ELFCLASS64;
+  header.e_ident[EI_DATA] = ELFDATA2LSB;
   header.e_machine = machine;
   header.e_shoff = sizeof(Elf64_Ehdr);
   header.e_shentsize = sizeof(Elf64_Shdr);
