@@ -178,7 +178,7 @@ Error ParameterSpace::inadmissible(std::string_view rule) const {
 }
 
 Error ParameterSpace::no_configuration(const Settings& wanted, const Target& target, std::string why) const {
-  if (wanted.empty() && why.empty()) why = "none has room for the problem, and none was ruled out: divide it";
+  if (wanted.empty() && why.empty()) why = "the problem is too large for one launch: divide it";
   std::string values = wanted.empty() ? "" : " with";
   for (const auto& [name, value] : wanted) values += fmt::format(" {}={}", name, value);
   return {ErrorKind::refused, "no-configuration",

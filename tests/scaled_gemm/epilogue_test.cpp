@@ -188,6 +188,13 @@ TEST_CASE("scaled_gemm, epilogue: with a factor of 0 there is no C") {
   }
 }
 
+TEST_CASE("scaled_gemm: a problem that no grid holds is refused as too large") {
+  const Settings problem = scaled_gemm().problem(with(shape(1 << 30, 1 << 30, 64), formats("bf16", "s4")));
+  const Specs specs;
+  CHECK_THAT(refusal([&] { scaled_gemm().config(specs, Target("sm_80"), problem, {}); }),
+             ContainsSubstring("[no-configuration]") && ContainsSubstring("divide it"));
+}
+
 TEST_CASE("scaled_gemm, epilogue: what is said of C without C is refused") {
   const Settings problem = with(shape(19, 80, 160), formats("bf16", "s4"));
   for (const auto& [name, value] : {std::pair{"beta", "2"}, {"beta", "-0.5"}, {"add_c", "before"}})
