@@ -106,11 +106,8 @@ Ended run_program(const fs::path& program, std::vector<std::string> arguments,
   if (failed != 0) return {.output = std::generic_category().message(failed)};
   to = FileDescriptor();
   Ended ended;
-  bool in_time = true;
-  if (limit.count() > 0)
-    in_time = read_in_time(from.get(), Clock::now() + limit, ended.output);
-  else
-    read_all(from.get(), ended.output);
+  const Clock::time_point end = limit.count() > 0 ? Clock::now() + limit : Clock::time_point::max();
+  const bool in_time = read_in_time(from.get(), end, ended.output);
   if (!in_time) ::kill(child, SIGKILL);
   int status = 0;
   while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {

@@ -87,9 +87,9 @@ class DirectivesCheck {
 
   void pragma_numbers(const std::string& where, std::string_view pragmas) {
     for_each_pragma(pragmas, [&](std::string_view name, std::string_view number) {
-      const bool positive = directives_.knows_pragma(std::string(name) + " <positive>");
-      const bool read = positive || directives_.knows_pragma(std::string(name) + " <integer>");
-      if (!read || is_number(number, positive)) return;
+      const spec::PragmaNumber needed = directives_.number_of_pragma(name);
+      const bool positive = needed == spec::PragmaNumber::positive;
+      if (needed == spec::PragmaNumber::none || is_number(number, positive)) return;
       add("bad-pragma",
           where + ": the pragma " + std::string(name) + " needs a number" + (positive ? " above 0" : "") +
               (number.empty() ? "" : ", not '" + std::string(number) + "'"),

@@ -19,7 +19,7 @@ constexpr int kBesideUnits = 72;  // registers of a thread that hold no unit
 constexpr int kMostParts = 32;    // read at once
 constexpr std::uint64_t kAligned = 256;
 
-/// Of a thread in a unit.
+/// How many accumulators of a unit a thread has.
 int accumulators_of(const StreamKTile& tile) {
   const bool accumulates = tile.type == f32 || tile.type == s32 || tile.type == f64;
   if (!accumulates || tile.part_threads < 1 || tile.mma_rows * kUnitColumns < tile.part_threads)

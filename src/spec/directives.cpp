@@ -23,8 +23,10 @@ void Directives::add(const DirectivesData& data, const Vocabulary& vocabulary) {
   for (const Entry& entry : data.directives) directives_[entry.key] = need(entry.value);
   for (const Entry& entry : data.features) directives_[entry.key] = need(entry.value);
   for (const Entry& entry : data.pragmas) {
-    pragmas_[entry.key.substr(0, entry.key.find(' '))] = need(entry.value);
-    pragmas_[entry.key] = need(entry.value);  // "frequency <positive>", too
+    const std::string_view name = entry.key.substr(0, entry.key.find(' '));  // of "frequency <positive>"
+    pragmas_[name] = need(entry.value);
+    if (name.size() < entry.key.size())
+      numbers_[name] = entry.key.ends_with("<positive>") ? PragmaNumber::positive : PragmaNumber::integer;
   }
   if (!data.languages.empty()) languages_ = data.languages;
 }
@@ -32,5 +34,10 @@ void Directives::add(const DirectivesData& data, const Vocabulary& vocabulary) {
 const Need* Directives::need(std::string_view directive) const { return found_in(directives_, directive); }
 
 const Need* Directives::need_of_pragma(std::string_view pragma) const { return found_in(pragmas_, pragma); }
+
+PragmaNumber Directives::number_of_pragma(std::string_view pragma) const {
+  const auto found = numbers_.find(pragma);
+  return found == numbers_.end() ? PragmaNumber::none : found->second;
+}
 
 }  // namespace ptxloom::spec

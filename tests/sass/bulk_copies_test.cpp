@@ -9,13 +9,13 @@
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
 #include <random>
 
-#include "lint_code.hpp"
-#include "sass/issue/issue_model.hpp"
+#include "modelled.hpp"
 
 namespace ptxloom::sass::bulk_copies_test {
 
 using Catch::Matchers::WithinAbs;
 using Catch::Matchers::WithinRel;
+using test::bound_of;
 
 namespace {
 
@@ -50,12 +50,6 @@ IssueModel model_of(const Constant& constant, std::uint64_t bytes, const std::st
   code[0].word.low |= bytes << 32U;
   if (!rest.empty()) code[1].word = kMoveOfUniform;
   return issue_model(listing, 90, options);
-}
-
-double bound_of(const LoopModel& loop, std::string_view name) {
-  for (const Bound& one : loop.bounds)
-    if (one.name == name) return one.cycles;
-  return 0;
 }
 
 const std::string kWait = line("SYNCS.PHASECHK.TRANS64.TRYWAIT P1, [UR28], R0");

@@ -7,6 +7,7 @@
 
 #include "sass/issue/bulk_copies.hpp"
 #include "sass/issue/critical_path.hpp"
+#include "sass/issue/unknown_results.hpp"
 
 namespace ptxloom::sass {
 namespace {
@@ -113,20 +114,6 @@ class Modeller {
     made.cycles = at_least(made, made.sim.cycles);
     if (made.cycles > 0 && made.copied_bytes > 0) add_copies(made, ops, block);
     add_shares(made);
-  }
-
-  /// Whether the loop waits for a result that takes a time that is not known.
-  static bool waits_for_unknown(const std::vector<IssueOp>& ops) {
-    constexpr unsigned kAll = ~0U;
-    unsigned unknown = 0, waited = 0;
-    for (const IssueOp& op : ops) {
-      waited |= op.control.waits_for_all() ? kAll : op.control.wait;
-      if (op.row != nullptr && op.row->effect == IssueEffect::drain) waited |= 1U << op.board;
-      if (op.row != nullptr) continue;
-      if (op.control.waits_for_all()) return true;
-      if (op.control.write) unknown |= 1U << *op.control.write;
-    }
-    return (unknown & waited) != 0;
   }
 
   /// No time is below a bound. The simulated one may be, by some percent: it is the difference of two runs,

@@ -128,13 +128,18 @@ std::vector<std::uint64_t> find_packed_poison(const HostTensor& tensor, std::byt
   return found;
 }
 
-/// Points that may have any value, but one that somebody writes. A byte may be equal to the poison by chance.
+/// Whether poison at this point shows that nobody has written it: any value is right there. A byte may be
+/// equal to the poison by chance.
+bool shows_poison(const Expectation::Point& point, const HostTensor& output) {
+  return takes_anything(point) && output.plan.type.bits > 8;
+}
+
 std::vector<std::uint64_t> unwritten_points(const Expectation& expected, const HostTensor& output,
                                             std::byte poison) {
   std::vector<std::uint64_t> unwritten;
-  if (output.plan.type.bits <= 8) return unwritten;
   for (const auto& point : expected.points)
-    if (takes_anything(point) && is_poison(output, point.index, poison)) unwritten.push_back(point.index);
+    if (shows_poison(point, output) && is_poison(output, point.index, poison))
+      unwritten.push_back(point.index);
   return unwritten;
 }
 
@@ -165,7 +170,7 @@ std::vector<std::uint64_t> find_unwritten(const Expectation& expected, const Hos
   if (unwritten.empty()) return unwritten;
   std::vector<std::uint64_t> known = expected.untouched;
   for (const auto& point : expected.points)
-    if (!takes_anything(point) || output.plan.type.bits <= 8) known.push_back(point.index);
+    if (!shows_poison(point, output)) known.push_back(point.index);
   std::ranges::sort(known);
   std::erase_if(unwritten, [&](std::uint64_t index) { return std::ranges::binary_search(known, index); });
   return unwritten;

@@ -226,6 +226,11 @@ double part_of_range(const Problem& p, const Dot& dot, double factor) {
                   dot.reach * std::max(1.0, std::abs(factor)) / grid(p.arithmetic).infinite);
 }
 
+// Whether the activation is approximate, and not made of straight lines.
+bool is_bent(Activation activation) {
+  return activation != Activation::none && activation != Activation::relu;
+}
+
 // D's element before it is rounded.
 double result_of(const EpilogueTerms& f, const Terms& terms, double product, double c) {
   const double argument = product + (f.c_last ? 0 : c) + terms.bias;
@@ -237,7 +242,7 @@ double result_of(const EpilogueTerms& f, const Terms& terms, double product, dou
 std::optional<double> infinite_result(const Problem& p, const Dot& dot, const Terms& terms, double c) {
   constexpr double kSurely = 1.01;
   const EpilogueTerms& f = p.terms;
-  if (f.activation != Activation::none && f.activation != Activation::relu) return std::nullopt;
+  if (is_bent(f.activation)) return std::nullopt;
   const double product = terms.factor * dot.sum, part = part_of_range(p, dot, terms.factor);
   const bool is_given = !std::isfinite(dot.sum) || !std::isfinite(c) || !std::isfinite(terms.bias);
   if (!std::isfinite(dot.sum) || part < 1)
@@ -274,8 +279,7 @@ Expectation::Point point(const Problem& p, const Dot& dot, const Terms& terms, s
   const double summing = p.accumulator == s32 ? 0 : sums * std::abs(terms.factor);
   const double scaling = 4 * step * size;
   // The slope of an activation is at most 1.13; its building blocks are approximate.
-  const bool bent = f.activation != Activation::none && f.activation != Activation::relu;
-  const double bending = bent ? 8 * step * std::abs(argument) : 0;
+  const double bending = is_bent(f.activation) ? 8 * step * std::abs(argument) : 0;
   const double before = 1.13 * (summing + scaling) + bending;
   const double around = before * std::abs(terms.scale_d);
   if (std::abs(wanted) - around >= d.infinite) return {index, std::copysign(kInfinity, wanted), 0};

@@ -59,8 +59,8 @@ void check_epilogue(const Settings& words) {
                               words.at(factor)),
                   "scale the operands");
   const bool before = words.at("add_c") == "before";
-  const bool factor = real_of(words, "beta") != 1 && real_of(words, "beta") != 0;
-  for (const auto& [name, given] : {std::pair{"beta", factor}, {"add_c", before}})
+  const bool scaled = real_of(words, "beta") != 1 && real_of(words, "beta") != 0;
+  for (const auto& [name, given] : {std::pair{"beta", scaled}, {"add_c", before}})
     if (given && words.at("c") == "none")
       throw Error(ErrorKind::usage, "bad-value",
                   fmt::format("scaled_gemm: {}={} without c", name, words.at(name)),
