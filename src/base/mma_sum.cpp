@@ -9,8 +9,8 @@
 #include <limits>
 #include <string>
 
-#include "base/fastest.hpp"
 #include "base/numeric_arithmetic.hpp"
+#include "base/widest.hpp"
 #include "ptxloom/error.hpp"
 
 namespace ptxloom::base {
@@ -59,6 +59,13 @@ inline Element unpack_element(const FloatFormat& format, std::uint32_t bits) {
           significand == 0 ? kNoExponent : aligned};
 }
 
+// The same for f32.
+inline Element unpack_f32(std::uint32_t bits) {
+  const auto field = static_cast<std::int32_t>(bits >> kF32.mantissa_bits & 0xff);
+  const bool aligned = bits << 1 != 0 && field != 0xff;
+  return {std::bit_cast<float>(bits), aligned ? std::max(field, 1) - kF32.bias : kNoExponent};
+}
+
 // Rounds to a format, towards zero or to nearest even. A value that is too large becomes infinite even when
 // rounding towards zero, and a zero has no sign even if it was rounded from below.
 inline std::uint32_t rounded(const FloatFormat& format, double value, Rounding rounding) {
@@ -80,10 +87,11 @@ inline std::uint32_t rounded(const FloatFormat& format, double value, Rounding r
   return static_cast<std::uint32_t>(value != value ? format.nan : number);
 }
 
-/// Columns of B, starting at `values` and `exponents`, in rows `stride` apart.
+/// Columns of B, starting at these, in rows `stride` apart.
 struct Columns {
   const double* values;
   const std::int32_t* exponents;
+  const float* singles;
   std::size_t stride;
 };
 
@@ -96,14 +104,65 @@ inline void for_columns(F f) {
   for (std::size_t j = 0; j < width; ++j) f(j);
 }
 
-// The sums of `width` columns, rounded to the accumulator type. The unit is 2^(largest - fraction_bits).
+// Rounds to the accumulator type. Nearly all results are normal numbers of f32, or zero: what is cut off from
+// those in double is not there when they are converted.
 template <std::size_t width>
+inline void round_all(const std::array<double, width>& values, std::uint32_t* sums,
+                      const Accumulator& accumulator) {
+  std::uint64_t others = accumulator.rounding == Rounding::rz ? 0 : 1;
+  const std::uint64_t kept = ~std::uint64_t{0} << (kDoubleBits - accumulator.result.mantissa_bits);
+  for_columns<width>([&](std::size_t j) {
+    const bool fine = std::abs(values[j]) >= std::numeric_limits<float>::min() || values[j] == 0;
+    others |= fine ? 0 : 1;
+    const double unsigned_zero = values[j] + 0.0;
+    const auto number = std::bit_cast<double>(std::bit_cast<std::uint64_t>(unsigned_zero) & kept);
+    sums[j] = std::bit_cast<std::uint32_t>(static_cast<float>(number));
+  });
+  if (others == 0) return;
+  for_columns<width>(
+      [&](std::size_t j) { sums[j] = rounded(accumulator.result, values[j], accumulator.rounding); });
+}
+
+// Adds the products, in units of 2^(largest - fraction_bits), each truncated.
+template <std::size_t width>
+inline void add_doubles(std::span<const MmaFactor> row, const Columns& b,
+                        const std::array<double, width>& unit, std::array<double, width>& sum) {
+  for (const MmaFactor& a : row) {
+    const double* values = b.values + a.row * b.stride;
+    for_columns<width>([&](std::size_t j) { sum[j] += std::trunc(a.value * values[j] * unit[j]); });
+  }
+}
+
+// The same with products that are exact in single precision, and a sum that 32 bits hold. The unit of
+// products that are all zero may be too small for it: any other will do.
+template <std::size_t width>
+inline void add_singles(std::span<const MmaFactor> row, const Columns& b,
+                        const std::array<std::int32_t, width>& unit_exponents,
+                        std::array<double, width>& sum) {
+  std::array<float, width> unit;
+  std::array<std::int32_t, width> products;
+  for_columns<width>([&](std::size_t j) {
+    unit[j] = std::bit_cast<float>(
+        static_cast<std::uint32_t>(std::min(unit_exponents[j], kF32.bias) + kF32.bias) << kF32.mantissa_bits);
+    products[j] = 0;
+  });
+  for (const MmaFactor& a : row) {
+    const auto value = static_cast<float>(a.value);
+    const float* values = b.singles + a.row * b.stride;
+    for_columns<width>(
+        [&](std::size_t j) { products[j] += static_cast<std::int32_t>(value * values[j] * unit[j]); });
+  }
+  for_columns<width>([&](std::size_t j) { sum[j] += products[j]; });
+}
+
+// The sums of `width` columns, rounded to the accumulator type. The unit is 2^(largest - fraction_bits).
+template <std::size_t width, bool is_f32>
 inline void sum_columns(std::span<const MmaFactor> row, const Columns& b, std::uint32_t* sums,
                         const Accumulator& accumulator, int fraction_bits) {
   std::array<double, width> addends, sum, unit;
-  std::array<std::int32_t, width> largest;
+  std::array<std::int32_t, width> largest, unit_exponents;
   for_columns<width>([&](std::size_t j) {
-    const Element addend = unpack_element(accumulator.addend, sums[j]);
+    const Element addend = is_f32 ? unpack_f32(sums[j]) : unpack_element(accumulator.addend, sums[j]);
     addends[j] = addend.value;
     largest[j] = std::max(addend.exponent, accumulator.least);
   });
@@ -112,27 +171,32 @@ inline void sum_columns(std::span<const MmaFactor> row, const Columns& b, std::u
     for_columns<width>([&](std::size_t j) { largest[j] = std::max(largest[j], a.exponent + exponents[j]); });
   }
   for_columns<width>([&](std::size_t j) {
-    unit[j] = power_of_two(fraction_bits - largest[j]);
+    unit_exponents[j] = fraction_bits - largest[j];
+    unit[j] = power_of_two(unit_exponents[j]);
     sum[j] = std::trunc(addends[j] * unit[j]);
   });
-  for (const MmaFactor& a : row) {
-    const double* values = b.values + a.row * b.stride;
-    for_columns<width>([&](std::size_t j) { sum[j] += std::trunc(a.value * values[j] * unit[j]); });
+  if (b.singles != nullptr) {
+    add_singles<width>(row, b, unit_exponents, sum);
+  } else {
+    add_doubles<width>(row, b, unit, sum);
   }
-  for_columns<width>([&](std::size_t j) {
-    sums[j] =
-        rounded(accumulator.result, sum[j] * power_of_two(largest[j] - fraction_bits), accumulator.rounding);
-  });
+  for_columns<width>([&](std::size_t j) { sum[j] *= power_of_two(-unit_exponents[j]); });
+  round_all<width>(sum, sums, accumulator);
 }
 
+template <bool is_f32>
 void sum_row(std::span<const MmaFactor> row, const MmaElements& b, std::span<std::uint32_t> sums,
              const Accumulator& shared, int fraction_bits) {
   const Accumulator accumulator = shared;  // a local copy, which stores to `sums` cannot alias
+  // In 32 bits fit the sums of so many products, each smaller than four units at the largest exponent.
+  const bool singles =
+      !b.singles.empty() && fraction_bits <= 29 && row.size() <= std::size_t{1} << (29 - fraction_bits);
   std::size_t j = 0;
   const auto sum = [&]<std::size_t width>() {
     for (; j + width <= sums.size(); j += width) {
-      const Columns columns{b.values.data() + j, b.exponents.data() + j, sums.size()};
-      sum_columns<width>(row, columns, sums.data() + j, accumulator, fraction_bits);
+      const Columns columns{b.values.data() + j, b.exponents.data() + j,
+                            singles ? b.singles.data() + j : nullptr, sums.size()};
+      sum_columns<width, is_f32>(row, columns, sums.data() + j, accumulator, fraction_bits);
     }
   };
   sum.template operator()<32>();
@@ -154,7 +218,8 @@ void sum_all(std::span<const MmaFactor> row, const MmaElements& b, std::span<std
   const std::size_t chunk = rule.chunk_k > 0 ? static_cast<std::size_t>(rule.chunk_k) : row.size();
   const std::vector<std::uint32_t> addends(sums.begin(), rule.addend_last ? sums.end() : sums.begin());
   if (rule.addend_last) std::ranges::fill(sums, 0);
-  static const auto sum = fastest<&sum_row>();
+  static const auto sum_f32 = widest<&sum_row<true>>(), sum_others = widest<&sum_row<false>>();
+  const auto sum = accumulator.addend.mantissa_bits == kF32.mantissa_bits ? sum_f32 : sum_others;
   for (std::size_t k = 0; k < row.size(); k += chunk)
     sum(row.subspan(k, std::min(chunk, row.size() - k)), b, sums, accumulator, rule.fraction_bits);
   for (std::size_t j = 0; j < addends.size(); ++j) sums[j] = add_last(addends[j], sums[j], accumulator);
@@ -167,6 +232,13 @@ void unpack_all(const FloatFormat& shared, std::span<const std::uint32_t> bits, 
     elements.values[i] = element.value;
     elements.exponents[i] = element.exponent;
   }
+}
+
+// Whether these are finite, with exponents of at most `most` to either side of 0, or zero.
+bool lie_between(std::span<const double> values, std::span<const std::int32_t> exponents, std::int32_t most) {
+  bool all = true;
+  for (std::size_t i = 0; i < values.size(); ++i) all &= std::abs(exponents[i]) <= most || values[i] == 0;
+  return all;
 }
 
 using Multiply = std::multiplies<std::int32_t>;
@@ -189,7 +261,7 @@ void add_products(std::span<const MmaIntegerFactor> row, std::span<const std::in
 
 MmaElements unpacked(const FloatFormat& format, std::span<const std::uint32_t> bits) {
   MmaElements elements(bits.size());
-  static const auto unpack = fastest<&unpack_all>();
+  static const auto unpack = widest<&unpack_all>();
   unpack(format, bits, elements);
   return elements;
 }
@@ -223,6 +295,14 @@ void scale_mma(MmaElements& elements, std::size_t i, const MmaElements& scales, 
   if (elements.exponents[i] == kNoExponent) return;
   const bool nan = scales.exponents[j] == kNoExponent;
   elements.exponents[i] = nan ? kNoExponent : elements.exponents[i] + scales.exponents[j];
+}
+
+void narrow(const MmaElements& a, MmaElements& b) {
+  // Then products and units of up to 29 bits below them are normal numbers of single precision.
+  constexpr std::int32_t kMost = 48;
+  static const auto fits = widest<&lie_between>();
+  if (!fits(a.values, a.exponents, kMost) || !fits(b.values, b.exponents, kMost)) return;
+  b.singles.assign(b.values.begin(), b.values.end());
 }
 
 void dot_f32(std::span<const MmaFactor> row, const MmaElements& b, std::span<std::uint32_t> sums,
@@ -275,8 +355,8 @@ void unpack_mma(Type type, std::span<const std::uint32_t> bits, std::span<std::i
 
 void dot_s32(std::span<const MmaIntegerFactor> row, std::span<const std::int32_t> b,
              std::span<std::uint32_t> sums, MmaIntegerRule rule) {
-  static const auto sum_products = fastest<&add_products<Multiply>>(),
-                    sum_differences = fastest<&add_products<Differ>>();
+  static const auto sum_products = widest<&add_products<Multiply>>(),
+                    sum_differences = widest<&add_products<Differ>>();
   std::vector<std::int32_t> products(sums.size());
   (rule.exclusive ? sum_differences : sum_products)(row, b, products);
   for (std::size_t j = 0; j < sums.size(); ++j) {

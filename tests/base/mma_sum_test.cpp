@@ -111,10 +111,16 @@ Bits ours(const Format& operands, const Format& accumulator, const Bits& a, cons
   Bits rows;  // of B
   for (std::size_t k = 0; k < a.size(); ++k)
     for (const Bits& column : columns) rows.push_back(column[k]);
-  const MmaElements x = base::unpack_mma(operands.type, a), b = base::unpack_mma(operands.type, rows);
+  const MmaElements x = base::unpack_mma(operands.type, a);
+  MmaElements b = base::unpack_mma(operands.type, rows);
   std::vector<MmaFactor> row;
   for (std::uint32_t k = 0; k < a.size(); ++k) row.push_back({x.values[k], x.exponents[k], k});
-  (accumulator.type == f16 ? base::dot_f16 : base::dot_f32)(row, b, sums, rule);
+  const auto dot = accumulator.type == f16 ? base::dot_f16 : base::dot_f32;
+  Bits narrow = sums;
+  dot(row, b, sums, rule);
+  base::narrow(x, b);
+  dot(row, b, narrow, rule);
+  CHECK(narrow == sums);
   return sums;
 }
 

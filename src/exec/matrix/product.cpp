@@ -25,6 +25,11 @@ std::uint32_t converted(const Type& to, const Type& from, std::uint32_t bits) {
   return to == from ? bits : static_cast<std::uint32_t>(convert(to, from, bits));
 }
 
+void convert_all(std::span<std::uint32_t> numbers, const Type& to, const Type& from) {
+  if (to == from) return;
+  for (std::uint32_t& number : numbers) number = converted(to, from, number);
+}
+
 std::uint64_t fma(std::uint64_t a, std::uint64_t b, std::uint64_t c) {
   return base::fma(base::kF32, a, b, c);
 }
@@ -125,21 +130,25 @@ void Product::add_products(std::span<const MmaFactor> row, const MmaElements& co
   if (c == f16 && d == f16) {
     base::dot_f16(row, columns, sums, arithmetic.rule);
   } else {
-    for (std::uint32_t& sum : sums) sum = converted(f32, c, sum);
+    convert_all(sums, f32, c);
     base::dot_f32(row, columns, sums, arithmetic.rule);
-    for (std::uint32_t& sum : sums) sum = converted(d, f32, sum);
+    convert_all(sums, d, f32);
   }
   if (!satfinite) return;
   for (std::uint32_t& sum : sums) sum = saturated(d, sum);
 }
 
 void Product::apply_floats(Factors& factors) const {
-  MmaElements rows = elements(a, factors.a), columns = elements(b, factors.b);
-  if (blocks != 0) {
+  MmaElements rows = elements(a, factors.a), columns;
+  if (blocks == 0) {
+    columns = elements(b, by_rows(factors.b));
+  } else {
+    columns = elements(b, factors.b);
     scale_lines(rows, scale, factors.scales_a);
     scale_lines(columns, scale, factors.scales_b);
+    columns = by_rows(columns);
   }
-  columns = by_rows(columns);
+  base::narrow(rows, columns);
   const std::vector<std::uint32_t> order = this->order();
   const double sign = negate_a != negate_b ? -1 : 1;
   std::vector<MmaFactor> row(k);
