@@ -204,15 +204,6 @@ void Judge::lost(Warp& warp, const Operation& op, Mask lanes, const Pointers& to
   }
 }
 
-// All four warps have to know of what was written there; that takes too long to check, so each looks after
-// a fourth of the units.
-void Judge::wgmma_reads(const Actor& actor, const SharedPlace& place) {
-  Warp& member =
-      place.block->warps()[actor.warp->index() + place.offset / WgmmaOperands::kUnit % WgmmaOperands::kWarps];
-  races_.check_by_proxy({.warp = &member, .op = actor.op, .lane = actor.lane}, place, WgmmaOperands::kUnit);
-  operands_.read(actor, place);
-}
-
 void Judge::barrier_begins(const Actor& actor, const SharedPlace& place) {
   races_.write(actor, place, 8, AccessKind::weak());
   races_.mark_barrier(place, true);

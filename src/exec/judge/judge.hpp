@@ -150,8 +150,11 @@ class Judge {
     wgmma_.wait(party_of(warp), pending);
     operands_.wait(warp, pending);
   }
-  /// Its warpgroup reads 16 bytes of an operand.
-  void wgmma_reads(const Actor& actor, const SharedPlace& place);
+  /// Its warpgroup reads an operand: units of 16 bytes of its thread block's shared memory.
+  void wgmma_reads(const Actor& actor, std::span<const std::uint32_t> units) {
+    races_.check_wgmma(actor, units);
+    operands_.read(actor, units);
+  }
   /// Copies that an mbarrier counts are done.
   void arrive(const void* barrier) { order().arrive({.party = order().copies()}, barrier); }
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -50,8 +51,8 @@ class Races {
   void count_ends(const Actor& actor, const SharedPlace& barrier, Time issued);
   void write_ends(const Actor& actor, const SharedPlace& place, std::uint32_t bytes, AccessKind kind,
                   Party by);
-  /// wgmma reads an operand; wgmma_operands.hpp remembers it.
-  void check_by_proxy(const Actor& actor, const SharedPlace& place, std::uint32_t bytes);
+  /// The warpgroup of an actor reads an operand of wgmma: units of 16 bytes; wgmma_operands.hpp remembers it.
+  void check_wgmma(const Actor& actor, std::span<const std::uint32_t> units);
 
   /// All threads of the thread block have exited. Others must be done with its memory.
   void block_exits(const Block& block);
@@ -93,6 +94,7 @@ class Races {
   void check_before_strong(const Here& here, const SharedCell& cell);
   void check_write(const Here& here, const SharedCell& cell);
   void check_proxy(const Here& here, const SharedCell& cell);
+  void check_by_proxy(const Actor& actor, const SharedPlace& place, std::uint32_t bytes);
   bool outlives(const Block& block, const Touch& access, bool reads) const;
   void check_started(const Here& here, const Block& block);
   void check_refill(const Here& here, const SharedCell& cell);

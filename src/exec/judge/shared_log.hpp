@@ -65,7 +65,15 @@ class SharedLog {
       at = stop;
     }
   }
-  /// The same for all that was accessed.
+  /// The same where f changes nothing, for bytes of one page.
+  template <class F>
+  void for_cells_at(std::uint32_t offset, std::uint32_t bytes, F f) {
+    const std::uint32_t first = offset / Page::kBytes * Page::kBytes;
+    page(offset / Page::kBytes)
+        .for_cells_at(offset - first, offset - first + bytes,
+                      [&](const SharedCell& cell, std::uint32_t within) { f(cell, first + within); });
+  }
+  /// The same as for_cells for all that was accessed.
   template <class F>
   void for_all(F f) {
     for (std::size_t i = 0; i < pages_.size(); ++i)

@@ -48,16 +48,19 @@ std::uint32_t WgmmaOperands::product_of(const Actor& actor, Warpgroup& group) {
   return group.in_flight.back();
 }
 
-void WgmmaOperands::read(const Actor& actor, const SharedPlace& place) {
+void WgmmaOperands::read(const Actor& actor, std::span<const std::uint32_t> units) {
+  if (units.empty()) return;
   used_ = true;
   Warpgroup& group = group_of(*actor.warp);
-  if (group.readers.empty()) group.readers.assign(place.block->shared().size() / kUnit + 1, kNone);
-  std::uint32_t& reader = group.readers[place.offset / kUnit];
+  if (group.readers.empty()) group.readers.assign(actor.warp->block().shared().size() / kUnit + 1, kNone);
   const std::uint32_t product = product_of(actor, group);
-  if (reader == product) return;
-  if (reader != kNone) products_.release(reader);
-  products_.keep(product);
-  reader = product;
+  for (const std::uint32_t unit : units) {
+    std::uint32_t& reader = group.readers[unit / kUnit];
+    if (reader == product) continue;
+    if (reader != kNone) products_.release(reader);
+    products_.keep(product);
+    reader = product;
+  }
 }
 
 void WgmmaOperands::wait(const Warp& warp, std::uint32_t pending) {

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "exec/judge/order.hpp"
@@ -27,8 +28,8 @@ class WgmmaOperands {
   static constexpr std::uint32_t kUnit = 16;  ///< bytes that are read at a time
   static constexpr std::size_t kWarps = 4;    ///< of a warpgroup
 
-  /// The wgmma of an actor, for its whole warpgroup, reads 16 bytes at a multiple of 16.
-  void read(const Actor& actor, const SharedPlace& place);
+  /// The wgmma of an actor, for its whole warpgroup, reads these units of its thread block's shared memory.
+  void read(const Actor& actor, std::span<const std::uint32_t> units);
   void commit(const Warp& warp) { ++committed_[party_of(warp)]; }
   /// All but the latest `pending` groups of the warp are done.
   void wait(const Warp& warp, std::uint32_t pending);

@@ -48,6 +48,7 @@ Fragment::Fragment(const Layout& layout, bool transposed)
         .lane = static_cast<std::uint8_t>(e.lane % kLanes),
         .bit = static_cast<std::uint8_t>(e.bit)};
   }
+  find_elements();
 }
 
 Fragment::Fragment(const Type& type, int rows, int cols, int registers, std::vector<Position> positions)
@@ -56,7 +57,22 @@ Fragment::Fragment(const Type& type, int rows, int cols, int registers, std::vec
       cols_(cols),
       element_bits_(type.bits),
       registers_(static_cast<std::size_t>(registers)),
-      positions_(std::move(positions)) {}
+      positions_(std::move(positions)) {
+  find_elements();
+}
+
+void Fragment::find_elements() {
+  constexpr auto kNone = ~std::uint32_t{0};
+  std::size_t registers = 0;
+  for (const Position& at : positions_) registers = std::max(registers, at.reg + std::size_t{1});
+  if (element_bits_ != 32 || positions_.size() != registers * kLanes) return;
+  std::vector<std::uint32_t> elements(positions_.size(), kNone);
+  for (std::size_t i = 0; i < positions_.size(); ++i) {
+    const Position& at = positions_[i];
+    elements[at.reg * std::size_t{kLanes} + at.lane] = static_cast<std::uint32_t>(i);
+  }
+  if (std::ranges::find(elements, kNone) == elements.end()) elements_ = std::move(elements);
+}
 
 SelectedFragment::SelectedFragment(const Decoder& decoder, std::string_view operand, std::string_view first,
                                    std::string_view second) {

@@ -48,32 +48,51 @@ class Fragment {
   /// The elements, as bits, of a fragment whose registers start at `slots`.
   template <class Bits>
   void gather(Files files, std::span<const Slot> slots, std::vector<Bits>& elements) const {
-    const auto registers = registers_of<Bits>(files, slots);
-    const Bits mask = element_bits_ == 8 * sizeof(Bits) ? ~Bits{0} : (Bits{1} << element_bits_) - 1;
-    elements.resize(positions_.size());
-    for (std::size_t i = 0; i < positions_.size(); ++i) {
-      const Position& at = positions_[i];
-      elements[i] = static_cast<Bits>(registers[at.reg][at.lane] >> at.bit) & mask;
-    }
+    gather<Bits>(registers_of<Bits>(files, slots), elements);
   }
   template <class Bits>
   void gather(std::byte* file, std::span<const Slot> slots, std::vector<Bits>& elements) const {
     gather(Files(&file, 1), slots, elements);
   }
+  /// The same, given where the lanes of each register lie.
+  template <class Bits>
+  void gather(std::span<Storage<Bits>* const> registers, std::vector<Bits>& elements) const {
+    elements.resize(positions_.size());
+    if (fills(registers)) {
+      for_lanes_of(registers, [&](Storage<Bits>& lane, std::uint32_t element) {
+        elements[element] = static_cast<Bits>(lane);
+      });
+      return;
+    }
+    const Bits mask = element_bits_ == 8 * sizeof(Bits) ? ~Bits{0} : (Bits{1} << element_bits_) - 1;
+    for (std::size_t i = 0; i < positions_.size(); ++i) {
+      const Position& at = positions_[i];
+      elements[i] = static_cast<Bits>(registers[at.reg][at.lane] >> at.bit) & mask;
+    }
+  }
 
   /// Bits of registers that hold no element become 0.
   template <class Bits>
   void scatter(Files files, std::span<const Slot> slots, std::span<const Bits> elements) const {
-    const auto registers = registers_of<Bits>(files, slots);
+    scatter<Bits>(registers_of<Bits>(files, slots), elements);
+  }
+  template <class Bits>
+  void scatter(std::byte* file, std::span<const Slot> slots, std::span<const Bits> elements) const {
+    scatter(Files(&file, 1), slots, elements);
+  }
+  template <class Bits>
+  void scatter(std::span<Storage<Bits>* const> registers, std::span<const Bits> elements) const {
+    if (fills(registers)) {
+      for_lanes_of(registers, [&](Storage<Bits>& lane, std::uint32_t element) {
+        lane = static_cast<Storage<Bits>>(elements[element]);
+      });
+      return;
+    }
     for (Storage<Bits>* lanes : registers) std::fill_n(lanes, kLanes, Storage<Bits>{0});
     for (std::size_t i = 0; i < positions_.size(); ++i) {
       const Position& at = positions_[i];
       registers[at.reg][at.lane] |= static_cast<Storage<Bits>>(elements[i]) << at.bit;
     }
-  }
-  template <class Bits>
-  void scatter(std::byte* file, std::span<const Slot> slots, std::span<const Bits> elements) const {
-    scatter(Files(&file, 1), slots, elements);
   }
 
  private:
@@ -87,11 +106,26 @@ class Fragment {
     return registers;
   }
 
+  /// Whether each lane of each of these registers holds one element, and nothing else.
+  template <class Register>
+  bool fills(std::span<Register* const> registers) const {
+    return sizeof(Register) == sizeof(std::uint32_t) && elements_.size() == registers.size() * kLanes;
+  }
+  /// Calls f(lane of a register, number of its element).
+  template <class Register, class F>
+  void for_lanes_of(std::span<Register* const> registers, F f) const {
+    const std::uint32_t* element = elements_.data();
+    for (Register* lanes : registers)
+      for (int lane = 0; lane < kLanes; ++lane) f(lanes[lane], *element++);
+  }
+  void find_elements();
+
   Type type_;
   int rows_ = 0, cols_ = 0, matrices_ = 1;
   int element_bits_ = 0;
   std::size_t registers_ = 0;
   std::vector<Position> positions_;
+  std::vector<std::uint32_t> elements_;  // by register and lane, if all hold one of 32 bits
 };
 
 /// The fragments of an operand whose map depends on the values of one or two other operands, by those values.

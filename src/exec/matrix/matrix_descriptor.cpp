@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 
@@ -64,62 +65,93 @@ std::string MatrixDescriptor::describe() const {
                      width_ == kUnit ? "no swizzling" : fmt::format("swizzling of {} bytes", width_));
 }
 
-// Calls f(address, first element of the unit, distance between its elements) for each unit.
+// Calls f(address) for each unit, in the order of their elements, until it returns false; then it does too.
 template <class F>
-void MatrixDescriptor::for_units(const Shape& shape, F f) const {
+bool MatrixDescriptor::for_units(const Shape& shape, F f) const {
   const std::size_t per_unit = 8 * kUnit / shape.type.bits;
   if (shape.transposed) {
     for (std::size_t unit = 0; unit < shape.lines / per_unit; ++unit)
       for (std::size_t k = 0; k < shape.depth; ++k)
-        f(swizzled(start_ + offset_across(unit, k)), unit * per_unit * shape.depth + k, shape.depth);
+        if (!f(swizzled(start_ + offset_across(unit, k)))) return false;
   } else {
     for (std::size_t line = 0; line < shape.lines; ++line)
       for (std::size_t unit = 0; unit < shape.depth / per_unit; ++unit)
-        f(swizzled(start_ + offset_along_k(line, unit)), line * shape.depth + unit * per_unit, 1);
+        if (!f(swizzled(start_ + offset_along_k(line, unit)))) return false;
   }
+  return true;
 }
 
-void MatrixDescriptor::check(Warp& warp, const Operation& op, std::size_t operand, const Shape& shape) const {
+std::vector<std::uint32_t> MatrixDescriptor::check(Warp& warp, const Operation& op, std::size_t operand,
+                                                   const Shape& shape) const {
   Block& block = warp.block();
-  for_units(shape, [&](std::uint64_t address, std::size_t, std::size_t) {
-    if (address + kUnit > block.shared().size()) {
-      fault(warp, op, warp.flow().live(), "out-of-bounds",
-            fmt::format("{} ({}), reaches the bytes {:#x} to {:#x} of shared memory; {}",
-                        describe_operand(warp, op, operand), describe(), address, address + kUnit - 1,
-                        describe_shared(block.grid())),
-            "check the start address and the leading and stride offsets of the descriptor, and launch with "
-            "enough dynamic shared memory");
-    }
-    if (Judge* judge = warp.judge()) {
-      const auto offset = static_cast<std::uint32_t>(address);
-      judge->wgmma_reads({&warp, &op, 0}, {.block = &block, .offset = offset, .data = nullptr});
-    }
+  std::vector<std::uint32_t> units;
+  units.reserve(shape.lines * shape.depth * shape.type.bits / (8 * kUnit));
+  std::uint64_t last = 0;
+  const bool inside = for_units(shape, [&](std::uint64_t address) {
+    last = address;
+    if (address + kUnit > block.shared().size()) return false;
+    units.push_back(static_cast<std::uint32_t>(address));
+    return true;
   });
+  if (Judge* judge = warp.judge()) judge->wgmma_reads({&warp, &op, 0}, units);
+  if (!inside) {
+    fault(warp, op, warp.flow().live(), "out-of-bounds",
+          fmt::format("{} ({}), reaches the bytes {:#x} to {:#x} of shared memory; {}",
+                      describe_operand(warp, op, operand), describe(), last, last + kUnit - 1,
+                      describe_shared(block.grid())),
+          "check the start address and the leading and stride offsets of the descriptor, and launch with "
+          "enough dynamic shared memory");
+  }
+  return units;
 }
 
-bool MatrixDescriptor::is_zero(std::span<const std::byte> shared, const Shape& shape) const {
+bool SharedMatrix::is_zero(std::span<const std::byte> shared) const {
   std::uint64_t any = 0;
-  for_units(shape, [&](std::uint64_t address, std::size_t, std::size_t) {
+  for (const std::uint32_t unit : units) {
     std::array<std::uint64_t, kUnit / 8> words;
-    std::memcpy(words.data(), shared.data() + address, kUnit);
+    std::memcpy(words.data(), shared.data() + unit, kUnit);
     any |= words[0] | words[1];
-  });
+  }
   return any == 0;
 }
 
-std::vector<std::uint32_t> MatrixDescriptor::read(std::span<const std::byte> shared,
-                                                  const Shape& shape) const {
-  const std::size_t per_unit = 8 * kUnit / shape.type.bits;
-  const std::uint32_t element = ~std::uint32_t{0} >> (32 - shape.type.bits);  // mask of an element's bits
-  std::vector<std::uint32_t> elements(shape.lines * shape.depth);
-  for_units(shape, [&](std::uint64_t address, std::size_t first, std::size_t step) {
-    std::array<std::uint64_t, kUnit / 8> words;
-    std::memcpy(words.data(), shared.data() + address, kUnit);
-    for (std::size_t i = 0; i < per_unit; ++i) {
-      const std::size_t bit = i * shape.type.bits;
-      elements[first + i * step] = static_cast<std::uint32_t>(words[bit / 64] >> bit % 64) & element;
+template <class Element>
+void SharedMatrix::read_as(std::span<const std::byte> shared, std::span<std::uint32_t> elements) const {
+  constexpr std::size_t count = kUnit / sizeof(Element);
+  for (std::size_t number = 0; number < units.size(); ++number) {
+    std::array<Element, count> unit;
+    std::memcpy(unit.data(), shared.data() + units[number], kUnit);
+    if (!shape.transposed) {
+      std::copy_n(unit.begin(), count, elements.begin() + static_cast<std::ptrdiff_t>(number * count));
+      continue;
     }
-  });
+    const std::size_t first = number / shape.depth * count * shape.depth + number % shape.depth;
+    for (std::size_t i = 0; i < count; ++i) elements[first + i * shape.depth] = unit[i];
+  }
+}
+
+std::vector<std::uint32_t> SharedMatrix::read(std::span<const std::byte> shared) const {
+  std::vector<std::uint32_t> elements(shape.lines * shape.depth);
+  switch (shape.type.bits) {
+    case 8:
+      read_as<std::uint8_t>(shared, elements);
+      break;
+    case 16:
+      read_as<std::uint16_t>(shared, elements);
+      break;
+    case 32:
+      read_as<std::uint32_t>(shared, elements);
+      break;
+    default: {  // smaller ones, never transposed
+      const std::size_t per_unit = 8 * kUnit / shape.type.bits;
+      const std::uint32_t mask = (1u << shape.type.bits) - 1;
+      for (std::size_t i = 0; i < elements.size(); ++i) {
+        const std::size_t bit = i % per_unit * shape.type.bits;
+        const auto byte = std::to_integer<std::uint32_t>(shared[units[i / per_unit] + bit / 8]);
+        elements[i] = byte >> bit % 8 & mask;
+      }
+    }
+  }
   return elements;
 }
 

@@ -28,17 +28,14 @@ class MatrixDescriptor {
     std::size_t lines = 0, depth = 0;
     bool transposed = false;  ///< elements adjacent in memory are adjacent across lines, not along k
   };
-  /// A fault "out-of-bounds" unless operand number `operand` lies entirely in the thread block's shared
-  /// memory. Reports the read to the judge.
-  void check(Warp& warp, const Operation& op, std::size_t operand, const Shape& shape) const;
-  /// The elements, line by line, of what was checked. `shared` is all of shared memory.
-  std::vector<std::uint32_t> read(std::span<const std::byte> shared, const Shape& shape) const;
-  /// Whether all bits of it are zero.
-  bool is_zero(std::span<const std::byte> shared, const Shape& shape) const;
+  /// Where its units lie in shared memory. A fault "out-of-bounds" unless operand number `operand` lies
+  /// entirely in that of the thread block. Reports the read to the judge.
+  std::vector<std::uint32_t> check(Warp& warp, const Operation& op, std::size_t operand,
+                                   const Shape& shape) const;
 
  private:
   template <class F>
-  void for_units(const Shape& shape, F f) const;
+  bool for_units(const Shape& shape, F f) const;
   std::string describe() const;
   std::uint64_t offset_along_k(std::uint64_t line, std::uint64_t unit) const;
   std::uint64_t offset_across(std::uint64_t unit, std::uint64_t k) const;
@@ -47,6 +44,21 @@ class MatrixDescriptor {
   std::uint64_t start_, leading_, stride_;  // bytes
   std::uint64_t base_;                      // phase at which the swizzle pattern starts
   std::uint64_t width_;                     // the swizzle width in bytes; 16: none
+};
+
+/// An operand that was checked. `shared` is all of shared memory.
+struct SharedMatrix {
+  MatrixDescriptor::Shape shape;
+  std::vector<std::uint32_t> units;
+
+  /// The elements, line by line.
+  std::vector<std::uint32_t> read(std::span<const std::byte> shared) const;
+  /// Whether all bits of it are zero.
+  bool is_zero(std::span<const std::byte> shared) const;
+
+ private:
+  template <class Element>
+  void read_as(std::span<const std::byte> shared, std::span<std::uint32_t> elements) const;
 };
 
 }  // namespace ptxloom::exec

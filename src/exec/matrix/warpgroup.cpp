@@ -38,12 +38,15 @@ void Accumulators::surface(std::byte* file, std::span<const Slot> slots) const {
   }
 }
 
-void Accumulators::submerge(std::byte* file, std::span<const Slot> slots) {
+void Accumulators::submerge(std::byte* file, std::span<const Slot> slots,
+                            std::vector<std::uint32_t*>& values) {
   for (const Slot& slot : slots) {
-    Flight& flight = flights_[slot.offset];
-    flight.group = committed_;
-    std::memcpy(flight.value.data(), file + slot.offset, kRegisterBytes);
+    const auto [at, is_new] = flights_.try_emplace(slot.offset);
+    Flight& flight = at->second;
+    if (is_new) std::memcpy(flight.value.data(), file + slot.offset, kRegisterBytes);
     std::memset(file + slot.offset, kPoison, kRegisterBytes);
+    flight.group = committed_;
+    values.push_back(flight.value.data());
   }
 }
 

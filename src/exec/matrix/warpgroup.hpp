@@ -27,8 +27,9 @@ class Accumulators {
   void clear();
   /// Restores the true value of those of `slots` that are in flight.
   void surface(std::byte* file, std::span<const Slot> slots) const;
-  /// Puts the registers in flight as part of the open group, and poisons them.
-  void submerge(std::byte* file, std::span<const Slot> slots);
+  /// Puts the registers in flight as part of the open group, and poisons them. Appends where their true
+  /// values lie.
+  void submerge(std::byte* file, std::span<const Slot> slots, std::vector<std::uint32_t*>& values);
   /// Closes the group.
   void commit() { ++committed_; }
   std::uint32_t open_group() const { return committed_; }

@@ -62,49 +62,40 @@ T uniform(const Warps& warps, const Operation& op, const Slot& slot, const char*
   return value;
 }
 
-/// An operand in shared memory.
-struct Source {
-  MatrixDescriptor descriptor;
-  MatrixDescriptor::Shape shape;
-
-  std::vector<std::uint32_t> read(const Block& block) const { return descriptor.read(block.shared(), shape); }
-};
-
-Source find_matrix(const Warps& warps, const Operation& op, int operand, int transpose,
-                   MatrixDescriptor::Shape shape) {
+SharedMatrix find_matrix(const Warps& warps, const Operation& op, int operand, int transpose,
+                         MatrixDescriptor::Shape shape) {
   const auto bits = uniform<std::uint64_t>(warps, op, slots_of(op, operand)[0], "matrix descriptor");
   shape.transposed = immediate(*warps[0], op, transpose, 0) != 0;
   const MatrixDescriptor descriptor(bits);
-  descriptor.check(*warps[0], op, static_cast<std::size_t>(operand), shape);
-  return {descriptor, shape};
+  return {shape, descriptor.check(*warps[0], op, static_cast<std::size_t>(operand), shape)};
 }
 
 // Reads operands A and B that are in shared memory. B comes first.
-std::vector<Source> read_shared(const Warps& warps, const Operation& op, const WgmmaPlan& plan,
-                                Factors& factors) {
+std::vector<SharedMatrix> read_shared(const Warps& warps, const Operation& op, const WgmmaPlan& plan,
+                                      Factors& factors) {
   const Product& product = plan.product;
-  std::vector<Source> sources{
+  std::vector<SharedMatrix> sources{
       find_matrix(warps, op, 2, plan.transpose_b, {product.b, product.n, product.depth, false})};
   const Block& block = warps[0]->block();
-  factors.b = sources[0].read(block);
+  factors.b = sources[0].read(block.shared());
   if (!plan.a_in_registers) {
     sources.push_back(find_matrix(warps, op, 1, plan.transpose_a, {product.a, product.m, product.k, false}));
-    factors.a = sources[1].read(block);
+    factors.a = sources[1].read(block.shared());
   }
   return sources;
 }
 
 using UndefinedBits = std::span<const std::byte>;  // of shared memory
 
-std::vector<bool> undefined_in(UndefinedBits bits, const Source& source) {
-  return flags_of(source.descriptor.read(bits, source.shape));
+std::vector<bool> undefined_in(UndefinedBits bits, const SharedMatrix& source) {
+  return flags_of(source.read(bits));
 }
 
 // The common case.
 bool all_defined(const UndefinedElements& elements, UndefinedBits bits, Warp& warp, const Operation& op,
-                 const WgmmaPlan& plan, bool adds, const std::vector<Source>& sources) {
-  const bool in_memory = std::ranges::all_of(
-      sources, [&](const Source& source) { return source.descriptor.is_zero(bits, source.shape); });
+                 const WgmmaPlan& plan, bool adds, const std::vector<SharedMatrix>& sources) {
+  const bool in_memory =
+      std::ranges::all_of(sources, [&](const SharedMatrix& source) { return source.is_zero(bits); });
   return in_memory && !(plan.a_in_registers && elements.any(slots_of(op, 1).first(plan.a.registers()))) &&
          !(adds && elements.any(slots_of(op, 0).first(plan.d.registers()))) &&
          !(plan.metadata &&
@@ -113,7 +104,7 @@ bool all_defined(const UndefinedElements& elements, UndefinedBits bits, Warp& wa
 
 // Each element of D gets the undefined bits of the elements it is computed from.
 void carry_undefined(const Warps& warps, const Operation& op, const WgmmaPlan& plan, bool adds,
-                     const std::vector<Source>& sources, std::span<const std::uint16_t> picked) {
+                     const std::vector<SharedMatrix>& sources, std::span<const std::uint16_t> picked) {
   if (warps[0]->judge() == nullptr) return;
   Judge& judge = *warps[0]->judge();
   const Block& block = warps[0]->block();
@@ -134,39 +125,53 @@ void carry_undefined(const Warps& warps, const Operation& op, const WgmmaPlan& p
   elements.set_flags(plan.d, slots_of(op, 0), undefined.sums);
 }
 
+using Files = std::array<std::byte*, Warpgroups::kWarps>;  // the registers of each warp
+
+// Other operands may be in registers of D that earlier instructions are still to write.
+Files surface(const Warps& warps, const Operation& op, const WgmmaPlan& plan) {
+  Warpgroups& groups = warps[0]->block().state<Warpgroups>();
+  Files files{};
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    files[i] = warps[i]->registers();
+    if (plan.a_in_registers || plan.metadata)
+      groups.accumulators(*warps[i]).surface(files[i], slots_of(op, 0).first(plan.accumulators));
+  }
+  return files;
+}
+
+// Where the lanes of each register of D lie from now on.
+std::vector<std::uint32_t*> submerge(const Warps& warps, const Operation& op, const WgmmaPlan& plan) {
+  Warpgroups& groups = warps[0]->block().state<Warpgroups>();
+  std::vector<std::uint32_t*> registers;
+  registers.reserve(warps.size() * plan.accumulators);
+  for (Warp* warp : warps) {
+    groups.accumulators(*warp).submerge(warp->registers(), slots_of(op, 0).first(plan.accumulators),
+                                        registers);
+  }
+  return registers;
+}
+
 // Operands D, A, B come first.
-Factors gather(const Warps& warps, Fragment::Files files, const Operation& op, const WgmmaPlan& plan) {
+void multiply(const Warps& warps, const Operation& op) {
+  const auto& plan = op.plan_as<WgmmaPlan>();
   Factors factors;
-  const std::vector<Source> sources = read_shared(warps, op, plan, factors);
+  const Files files = surface(warps, op, plan);
+  const std::vector<SharedMatrix> sources = read_shared(warps, op, plan, factors);
   if (plan.a_in_registers) plan.a.gather(files, slots_of(op, 1), factors.a);
   if (plan.metadata) factors.picked = plan.metadata->picked(warps, op);
   const bool adds = uniform<bool>(warps, op, slots_of(op, plan.scale_d)[0], "scale-d");
+  const std::vector<std::uint32_t*> accumulators = submerge(warps, op, plan);
   if (adds) {
-    plan.d.gather(files, slots_of(op, 0), factors.sums);
+    plan.d.gather<std::uint32_t>(accumulators, factors.sums);
   } else {
     factors.sums.resize(plan.product.m * plan.product.n);
   }
   carry_undefined(warps, op, plan, adds, sources, factors.picked);
-  return factors;
-}
-
-void multiply(const Warps& warps, const Operation& op) {
-  const auto& plan = op.plan_as<WgmmaPlan>();
-  const auto accumulators = slots_of(op, 0).first(plan.accumulators);
-  Warpgroups& groups = warps[0]->block().state<Warpgroups>();
-  std::array<std::byte*, Warpgroups::kWarps> files{};
-  for (std::size_t i = 0; i < files.size(); ++i) {
-    files[i] = warps[i]->registers();
-    groups.accumulators(*warps[i]).surface(files[i], accumulators);
-  }
-  Factors factors = gather(warps, files, op, plan);
   Product product = plan.product;
   product.negate_a = immediate(*warps[0], op, plan.negate_a, 1) < 0;
   product.negate_b = immediate(*warps[0], op, plan.negate_b, 1) < 0;
   product.apply(factors);
-  plan.d.scatter<std::uint32_t>(files, accumulators, factors.sums);
-  for (std::size_t i = 0; i < files.size(); ++i)
-    groups.accumulators(*warps[i]).submerge(files[i], accumulators);
+  plan.d.scatter<std::uint32_t>(accumulators, factors.sums);
 }
 
 void run_multiply(Warp& warp, const Operation& op, Mask mask) {
