@@ -51,7 +51,7 @@ void round_to_tf32(std::span<std::byte> bytes) {
 
 // A row into shared memory; units that are padded there are copied one by one.
 void add_load_row(Transfer& transfer, const TensorCopy& copy, const SharedPlace& to, std::size_t number) {
-  const TensorUnit unit = copy.map.unit();
+  const TensorUnit unit = copy.unit;
   const TensorPoint& row = copy.rows[number];
   const Inside in = inside(copy, row);
   const std::byte* from = in.first < in.last ? global_bytes(copy, row, in, Access::read) : nullptr;
@@ -103,6 +103,8 @@ void load_to(const TensorCopy& copy, std::uint64_t destination, std::uint64_t ba
   transfer.set_map(copy.judged_map);
   if (copy.map.type == tf32) transfer.set_change(round_to_tf32);
   for (std::size_t row = 0; row < copy.rows.size(); ++row) add_load_row(transfer, copy, to, row);
+  // The swizzle moves bytes within rows.
+  if (copy.counted_bytes() == copy.shared_bytes()) transfer.set_whole(to.data, copy.shared_bytes());
   issue(std::move(transfer), counter, copy.counted_bytes());
 }
 
@@ -144,7 +146,7 @@ const Reduction* reduction_of(const TensorCopy& copy) {
 }
 
 void check_store(const TensorCopy& copy) {
-  const TensorUnit unit = copy.map.unit();
+  const TensorUnit unit = copy.unit;
   if (unit.global_bytes != unit.shared_bytes) {
     fault(copy.actor, "tensor-map", "the executor does not store padded elements", "run the kernel on a GPU");
   }
@@ -165,7 +167,7 @@ void run_store(Warp& warp, const Operation& op, Mask mask) {
   for_copies(warp, op, mask, [](const TensorCopy& copy) {
     check_store(copy);
     const SharedPlace from = shared_place(copy, copy.address(copy.plan.shared_address), Access::read);
-    const std::uint32_t unit = copy.map.unit().global_bytes;
+    const std::uint32_t unit = copy.unit.global_bytes;
     Transfer transfer(copy.actor, reduction_of(copy));
     transfer.set_map(copy.judged_map);
     for (std::size_t row = 0; row < copy.rows.size(); ++row) {

@@ -89,8 +89,10 @@ std::int64_t operand_value(const Actor& actor, std::size_t operand, std::size_t 
 }
 
 TensorCopy copy_of(const Actor& actor, const TensorPlan& plan) {
-  TensorCopy copy{.actor = actor, .plan = plan, .map = {}, .box = {.mode = plan.mode}, .rows = {}};
+  TensorCopy copy{
+      .actor = actor, .plan = plan, .map = {}, .unit = {}, .box = {.mode = plan.mode}, .rows = {}};
   copy.map = read_map(actor, plan, copy.judged_map);
+  copy.unit = copy.map.unit();
   check_use(copy);
   for (std::size_t i = 0; i < plan.coordinate_count; ++i)
     copy.box.coordinates[i] = static_cast<std::int32_t>(operand_value(actor, plan.coordinates, i));
@@ -106,7 +108,7 @@ Inside inside(const TensorCopy& copy, const TensorPoint& row) {
   for (std::size_t i = 1; i < copy.map.rank; ++i) {
     if (row[i] < 0 || row[i] >= static_cast<std::int64_t>(copy.map.dims[i])) return {};
   }
-  const TensorUnit unit = copy.map.unit();
+  const TensorUnit& unit = copy.unit;
   const std::int64_t units = row_elements(copy.map) / unit.elements, begin = row[0] / unit.elements;
   std::int64_t all = static_cast<std::int64_t>(copy.map.dims[0]) / unit.elements;
   if (copy.plan.barrier < 0) {  // to global memory
@@ -118,7 +120,7 @@ Inside inside(const TensorCopy& copy, const TensorPoint& row) {
 }
 
 std::byte* global_bytes(const TensorCopy& copy, const TensorPoint& row, const Inside& in, Access access) {
-  const TensorUnit unit = copy.map.unit();
+  const TensorUnit& unit = copy.unit;
   const std::int64_t begin = row[0] / unit.elements + in.first;
   std::uint64_t address = copy.map.address + static_cast<std::uint64_t>(begin) * unit.global_bytes;
   for (std::size_t i = 1; i < copy.map.rank; ++i)

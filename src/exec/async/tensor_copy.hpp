@@ -36,6 +36,7 @@ struct TensorCopy {
   Actor actor;
   const TensorPlan& plan;
   TensorMap map;
+  TensorUnit unit;  ///< of the map
   TensorBox box;
   std::vector<TensorPoint> rows;
   const std::byte* judged_map = nullptr;  ///< where the map is, if the kernel may change it and is judged

@@ -12,18 +12,37 @@
 
 namespace ptxloom::exec {
 
+// Pieces are often parts of one row of a tensor, or adjoin for another reason.
+template <class Byte, class F>
+void Transfer::for_runs(Byte* Piece::* place, F f) const {
+  for (std::size_t i = 0; i < pieces_.size();) {
+    Byte* const first = pieces_[i].*place;
+    std::uint32_t bytes = pieces_[i++].bytes;
+    if (first == nullptr) continue;
+    while (i < pieces_.size() && pieces_[i].*place == first + bytes) bytes += pieces_[i++].bytes;
+    f(first, bytes);
+  }
+}
+
+template <class F>
+void Transfer::for_written(F f) const {
+  if (whole_.bytes != 0) return f(whole_.to, whole_.bytes);
+  for_runs(&Piece::to, f);
+}
+
 void Transfer::begin(bool counted) {
   counted_ = counted;
   Judge* const judge = actor_.warp->judge();
   if (judge != nullptr && !taken_) begun_ = judge->bulk_begins(actor_);
   if (map_ != nullptr) map_version_ = judge->tensor_maps().use_begins(actor_, map_, counted);
-  for (const Piece& piece : pieces_) {
-    if (judge != nullptr) {
-      judge->write_begins(actor_, piece.to, piece.bytes, kind());
-      if (!taken_ && piece.from != nullptr) judge->read_begins(actor_, piece.from, piece.bytes);
-    }
-    if (reduction_ == nullptr) std::memset(piece.to, kPoison, piece.bytes);
+  if (judge != nullptr) {
+    for_written([&](std::byte* to, std::uint32_t bytes) { judge->write_begins(actor_, to, bytes, kind()); });
+    if (!taken_)
+      for_runs(&Piece::from,
+               [&](const std::byte* from, std::uint32_t bytes) { judge->read_begins(actor_, from, bytes); });
   }
+  if (reduction_ != nullptr) return;
+  for_written([](std::byte* to, std::uint32_t bytes) { std::memset(to, kPoison, bytes); });
 }
 
 // Each reduction is relaxed at gpu scope (PTX ISA 9.7.9.25, cp.reduce.async.bulk). Values of st.async come
@@ -53,16 +72,16 @@ void Transfer::take() {
   if (map_ != nullptr) judge->tensor_maps().use_ends(actor_, map_, counted_, map_version_);
   for (const Piece& piece : pieces_) {
     if (piece.from != nullptr) {
-      if (judge != nullptr) {
-        judge->copies_out(actor_, piece.to, piece.from, piece.bytes);
-        judge->read_ends(actor_, piece.from, piece.bytes, end());
-      }
+      if (judge != nullptr) judge->copies_out(actor_, piece.to, piece.from, piece.bytes);
       data_.insert(data_.end(), piece.from, piece.from + piece.bytes);
       if (change_ != nullptr) change_(std::span(data_).last(piece.bytes));
       continue;
     }
     for (std::uint32_t i = 0; i < piece.bytes; ++i) data_.push_back(fill_[i % fill_.size()]);
   }
+  if (judge == nullptr) return;
+  for_runs(&Piece::from,
+           [&](const std::byte* from, std::uint32_t bytes) { judge->read_ends(actor_, from, bytes, end()); });
 }
 
 void Transfer::land() {
@@ -75,12 +94,14 @@ void Transfer::land() {
       std::memcpy(piece.to, from, piece.bytes);
     }
     from += piece.bytes;
-    Judge* const judge = actor_.warp->judge();
-    if (judge == nullptr) continue;
-    judge->write_ends(actor_, piece.to, piece.bytes, kind(), end());
-    if (reduction_ == nullptr && piece.from != nullptr)
-      judge->copied(actor_, piece.to, piece.from, piece.bytes);
   }
+  Judge* const judge = actor_.warp->judge();
+  if (judge == nullptr) return;
+  for_written(
+      [&](std::byte* to, std::uint32_t bytes) { judge->write_ends(actor_, to, bytes, kind(), end()); });
+  if (reduction_ != nullptr) return;
+  for (const Piece& piece : pieces_)
+    if (piece.from != nullptr) judge->copied(actor_, piece.to, piece.from, piece.bytes);
 }
 
 void BulkCopies::finish() {

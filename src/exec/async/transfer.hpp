@@ -28,6 +28,8 @@ class Transfer {
       : actor_(actor), reduction_(reduction) {}
 
   void add(const Piece& piece) { pieces_.push_back(piece); }
+  /// The pieces fill these bytes, in whatever order: they are judged as one.
+  void set_whole(std::byte* to, std::uint32_t bytes) { whole_ = {.to = to, .bytes = bytes}; }
   /// A value that has already been read.
   void add_value(std::byte* to, const void* value, std::uint32_t bytes);
   /// The pattern for pieces without a source; zeros by default. Its bytes repeat.
@@ -48,12 +50,19 @@ class Transfer {
   const Actor& actor() const { return actor_; }
 
  private:
+  /// Calls f(place, bytes) for pieces whose sources or destinations (`place`) follow one another, together.
+  template <class Byte, class F>
+  void for_runs(Byte* Piece::* place, F f) const;
+  /// The same for all that it writes.
+  template <class F>
+  void for_written(F f) const;
   AccessKind kind() const;
   Judge::End end() const;
 
   Actor actor_;
   const Reduction* reduction_;
   std::vector<Piece> pieces_;
+  Piece whole_;  // no bytes: each piece is judged by itself
   std::array<std::byte, 8> fill_{};
   const std::byte* map_ = nullptr;
   std::uint64_t map_version_ = 0;  // tensor_maps.hpp
