@@ -20,11 +20,19 @@ constexpr const char* kFence =
     "use wgmma.fence before the first wgmma.mma_async, and after any other access to its D or A";
 
 // The modifier ".m64n8k16".
-std::string_view shape_of(const Warp& warp, const Operation& op) {
-  const ir::Function& function = warp.block().grid().code().function_of(op);
-  const std::string_view opcode = function.instructions[op.instruction].variant.opcode();
+std::string_view shape_of(std::string_view opcode) {
   const std::size_t begin = std::min(opcode.find(".m64"), opcode.size());
   return opcode.substr(begin, opcode.find('.', begin + 1) - begin);
+}
+
+// Mostly the two have one opcode.
+bool have_same_shape(const Warp& warp, const Operation& one, const Operation& other) {
+  const auto opcode_of = [&](const Operation& op) {
+    const ir::Function& function = warp.block().grid().code().function_of(op);
+    return std::string_view(function.instructions[op.instruction].variant.opcode());
+  };
+  const std::string_view first = opcode_of(one), second = opcode_of(other);
+  return first.data() == second.data() || shape_of(first) == shape_of(second);
 }
 
 }  // namespace
@@ -52,7 +60,7 @@ void WgmmaRegisters::multiply(Warp& warp, State& state, const Operation& op, con
     });
   }
   if (use.flight != nullptr && use.flight != &op && use.flight_fences == state.fences &&
-      shape_of(warp, *use.flight) != shape_of(warp, op)) {
+      !have_same_shape(warp, *use.flight, op)) {
     const Actor actor{&warp, &op, std::countr_zero(lanes)};
     report(actor, {.code = "wgmma-fence", .other_warp = &warp, .other_op = use.flight}, kFence, [&] {
       return fmt::format("{} is accessed by {}, which has another shape, without a wgmma.fence between",
