@@ -93,9 +93,15 @@ Who Judge::live_lanes(const Warp& warp, Mask lanes, Party party) {
   return {.party = party, .lanes = lanes, .live = warp.flow().live()};
 }
 
-// Beyond the cluster nobody reaches a word that is not in global memory.
-void Judge::order_by(const Actor& actor, const void* word, const Reach& reach, bool global) {
+// Each element is acquired or released by itself.
+void Judge::order_by(const Actor& actor, const std::byte* memory, const Reach& reach, bool global) {
   if (reach.manner != Manner::strong && reach.manner != Manner::ordering) return;
+  reach.for_elements(
+      [&](std::uint32_t offset, std::uint32_t) { order_by_word(actor, memory + offset, reach, global); });
+}
+
+// Beyond the cluster nobody reaches a word that is not in global memory.
+void Judge::order_by_word(const Actor& actor, const void* word, const Reach& reach, bool global) {
   uses(actor, word, reach.access == Access::write, global);
   const Who one = who(*actor.warp, lane_bit(actor.lane));
   const Scope scope = std::min(reach.scope, global ? Scope::gpu : Scope::cluster);

@@ -86,6 +86,13 @@ struct Reach {
     if (manner != Manner::weak) return AccessKind::strong_of(scope, element != 0 ? element : bytes);
     return {.read_only = read_only};
   }
+  /// Calls f(offset, bytes) for the accesses that it consists of: those of the elements of a vector or packed
+  /// type (PTX ISA 8.2.4, 8.2.5).
+  template <class F>
+  void for_elements(F f) const {
+    const std::uint32_t size = element != 0 ? element : bytes;
+    for (std::uint32_t offset = 0; offset < bytes; offset += size) f(offset, size);
+  }
 };
 
 /// The address in operand `slot` of a lane: register plus displacement.
