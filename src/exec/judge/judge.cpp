@@ -167,8 +167,7 @@ void Judge::report_buffers(const Actor& actor, const StoreBuffers::Side& other) 
   });
 }
 
-void Judge::access(const Actor& actor, const SharedPlace& place, const Reach& reach) {
-  if (reach.manner == Manner::apart) return;
+void Judge::find_races(const Actor& actor, const SharedPlace& place, const Reach& reach) {
   if (reach.access == Access::read || reach.manner == Manner::barrier) {
     // What a racing read finds is reported as the race, not as an undefined value.
     if (races_.read(actor, place, reach.bytes, reach.kind())) undefined_.define(place, reach.bytes);
@@ -176,6 +175,14 @@ void Judge::access(const Actor& actor, const SharedPlace& place, const Reach& re
     operands_.write(actor, place, reach.bytes);
     races_.write(actor, place, reach.bytes, reach.kind(), reach.updates);
   }
+}
+
+void Judge::access(const Actor& actor, const SharedPlace& place, const Reach& reach) {
+  if (reach.manner == Manner::apart) return;
+  reach.for_parts([&](std::uint32_t offset, const Reach& part) {
+    find_races(actor, {.block = place.block, .offset = place.offset + offset, .data = place.data + offset},
+               part);
+  });
   if (reach.manner != Manner::barrier) {
     reach.access == Access::read ? undefined_.read(actor, place, reach.bytes)
                                  : undefined_.write(actor, place, reach.bytes);
@@ -187,8 +194,10 @@ void Judge::access(const Actor& actor, const std::byte* memory, const Reach& rea
   if (reach.access == Access::read && reach.manner == Manner::apart) return;
   if (reach.access == Access::write) undefined_.write_global(actor, memory, reach);
   if (reach.access == Access::read) undefined_.read_global(actor, memory, reach.bytes);
-  if (reach.access == Access::read || reach.updates) grid_waits_.reads(actor, memory, reach.bytes);
-  if (global_.on() && reach.manner != Manner::apart) global_.access(actor, memory, reach);
+  reach.for_parts([&](std::uint32_t offset, const Reach& part) {
+    if (part.access == Access::read || part.updates) grid_waits_.reads(actor, memory + offset, part.bytes);
+    if (global_.on() && part.manner != Manner::apart) global_.access(actor, memory + offset, part);
+  });
   order_by(actor, memory, reach, true);
 }
 
