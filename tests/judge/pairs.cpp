@@ -44,7 +44,18 @@ constexpr std::string_view kFill =
     "st.shared.u32 [%mine+1024], 0; @%p st.shared.u32 [%mine+1536], 0; @%p st.shared.u32 [%mine+2048], 0; "
     "fence.proxy.async.shared::cta; bar.sync 0;";
 
+// Puts text in place of a word of the head.
+void fill_in(std::string& ptx, std::string_view word, std::string_view text) {
+  if (const std::size_t at = ptx.find(word); at != std::string::npos) ptx.replace(at, word.size(), text);
+}
+
+void fill_in_both(Pair& pair, std::string_view word, std::string_view text) {
+  fill_in(pair.bad, word, text);
+  fill_in(pair.fixed, word, text);
+}
+
 void set_launch(Pair& pair, const std::string& word) {
+  if (word.starts_with("target=")) return fill_in_both(pair, "sm_90a", word.substr(7));
   const std::size_t equal = word.find('=');
   const auto value = static_cast<std::uint32_t>(std::stoul(word.substr(equal + 1)));
   const std::string name = word.substr(0, equal);
@@ -63,19 +74,9 @@ Pair begun(const std::string& file, const std::string& line) {
   std::istringstream list(codes);
   for (std::string code; std::getline(list, code, ',');) pair.codes.push_back(code);
   pair.name = file + "/" + pair.name;
-  for (std::string word; words >> word;) set_launch(pair, word);
   pair.bad = pair.fixed = kHead;
+  for (std::string word; words >> word;) set_launch(pair, word);
   return pair;
-}
-
-// Puts text in place of a word of the head.
-void fill_in(std::string& ptx, std::string_view word, std::string_view text) {
-  if (const std::size_t at = ptx.find(word); at != std::string::npos) ptx.replace(at, word.size(), text);
-}
-
-void fill_in_both(Pair& pair, std::string_view word, std::string_view text) {
-  fill_in(pair.bad, word, text);
-  fill_in(pair.fixed, word, text);
 }
 
 void add_line(Pair& pair, std::string line) {

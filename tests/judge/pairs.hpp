@@ -7,8 +7,8 @@
 #include <vector>
 
 // The pairs of tests/judge/pairs/*.txt. A pair begins with `== NAME CODE[,CODE] [grid=N] [block=N]
-// [cluster=N] [smem=BYTES] [orders=N]`, and then a line or more that say what it is after, with the source in
-// parentheses at the end: sections of the PTX ISA, or public reports as PROJECT#NUMBER:
+// [cluster=N] [smem=BYTES] [orders=N] [target=T]`, and then a line or more that say what it is after, with
+// the source in parentheses at the end: sections of the PTX ISA, or public reports as PROJECT#NUMBER:
 //   # A bar.sync lets threads pass, but is no proxy fence (PTX ISA 8.6; flashinfer#3361).
 // What follows is the body of a kernel, after the declarations of kHead in pairs.cpp:
 //   //+ LINE        is in the mended kernel only

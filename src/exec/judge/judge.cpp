@@ -93,9 +93,15 @@ Who Judge::live_lanes(const Warp& warp, Mask lanes, Party party) {
   return {.party = party, .lanes = lanes, .live = warp.flow().live()};
 }
 
-// Beyond the cluster nobody reaches a word that is not in global memory.
-void Judge::order_by(const Actor& actor, const void* word, const Reach& reach, bool global) {
+// Each element is acquired or released by itself.
+void Judge::order_by(const Actor& actor, const std::byte* memory, const Reach& reach, bool global) {
   if (reach.manner != Manner::strong && reach.manner != Manner::ordering) return;
+  reach.for_elements(
+      [&](std::uint32_t offset, std::uint32_t) { order_by_word(actor, memory + offset, reach, global); });
+}
+
+// Beyond the cluster nobody reaches a word that is not in global memory.
+void Judge::order_by_word(const Actor& actor, const void* word, const Reach& reach, bool global) {
   uses(actor, word, reach.access == Access::write, global);
   const Who one = who(*actor.warp, lane_bit(actor.lane));
   const Scope scope = std::min(reach.scope, global ? Scope::gpu : Scope::cluster);
@@ -161,8 +167,7 @@ void Judge::report_buffers(const Actor& actor, const StoreBuffers::Side& other) 
   });
 }
 
-void Judge::access(const Actor& actor, const SharedPlace& place, const Reach& reach) {
-  if (reach.manner == Manner::apart) return;
+void Judge::find_races(const Actor& actor, const SharedPlace& place, const Reach& reach) {
   if (reach.access == Access::read || reach.manner == Manner::barrier) {
     // What a racing read finds is reported as the race, not as an undefined value.
     if (races_.read(actor, place, reach.bytes, reach.kind())) undefined_.define(place, reach.bytes);
@@ -170,6 +175,14 @@ void Judge::access(const Actor& actor, const SharedPlace& place, const Reach& re
     operands_.write(actor, place, reach.bytes);
     races_.write(actor, place, reach.bytes, reach.kind(), reach.updates);
   }
+}
+
+void Judge::access(const Actor& actor, const SharedPlace& place, const Reach& reach) {
+  if (reach.manner == Manner::apart) return;
+  reach.for_parts([&](std::uint32_t offset, const Reach& part) {
+    find_races(actor, {.block = place.block, .offset = place.offset + offset, .data = place.data + offset},
+               part);
+  });
   if (reach.manner != Manner::barrier) {
     reach.access == Access::read ? undefined_.read(actor, place, reach.bytes)
                                  : undefined_.write(actor, place, reach.bytes);
@@ -181,8 +194,10 @@ void Judge::access(const Actor& actor, const std::byte* memory, const Reach& rea
   if (reach.access == Access::read && reach.manner == Manner::apart) return;
   if (reach.access == Access::write) undefined_.write_global(actor, memory, reach);
   if (reach.access == Access::read) undefined_.read_global(actor, memory, reach.bytes);
-  if (reach.access == Access::read || reach.updates) grid_waits_.reads(actor, memory, reach.bytes);
-  if (global_.on() && reach.manner != Manner::apart) global_.access(actor, memory, reach);
+  reach.for_parts([&](std::uint32_t offset, const Reach& part) {
+    if (part.access == Access::read || part.updates) grid_waits_.reads(actor, memory + offset, part.bytes);
+    if (global_.on() && part.manner != Manner::apart) global_.access(actor, memory + offset, part);
+  });
   order_by(actor, memory, reach, true);
 }
 

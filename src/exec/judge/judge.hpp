@@ -201,7 +201,9 @@ class Judge {
   static Who live_lanes(const Warp& warp, Mask lanes, Party party);
   Who who(const Warp& warp, Mask lanes) const { return live_lanes(warp, lanes, party_of(warp)); }
   void check_divisor(Warp& warp, const Operation& op, const FlowPiece& divisor, Mask lanes);
-  void order_by(const Actor& actor, const void* word, const Reach& reach, bool global);
+  void find_races(const Actor& actor, const SharedPlace& place, const Reach& reach);
+  void order_by(const Actor& actor, const std::byte* memory, const Reach& reach, bool global);
+  void order_by_word(const Actor& actor, const void* word, const Reach& reach, bool global);
   // Store buffering: store_buffers.hpp.
   StoreBuffers& buffers(bool global);
   StoreBuffers::Thread thread_of(const Warp& warp, int lane) const;

@@ -45,7 +45,7 @@ class StoreBuffers {
   std::optional<Pair> exit(const Thread& thread);
 
  private:
-  static constexpr std::size_t kMostKept = 4, kMostMissed = 64;
+  static constexpr std::size_t kMostKept = 8, kMostMissed = 64;
 
   struct Written {
     const void* word;

@@ -149,7 +149,10 @@ void Undefined::write_global(const Actor& actor, const std::byte* memory, const 
       set_origin(*actor.warp, piece.slot, origin);
     }
   }
-  std::ranges::fill(undefined, std::byte{});
+  if (undefined.empty()) return;
+  reach.for_parts([&](std::uint32_t offset, const Reach& part) {
+    std::ranges::fill(undefined.subspan(offset, part.bytes), std::byte{});
+  });
 }
 
 void Undefined::define_global(const std::byte* memory, std::uint32_t bytes) {

@@ -81,10 +81,30 @@ struct Reach {
   Scope scope = Scope::gpu;                 ///< of a strong access
   std::uint32_t element = 0;  ///< bytes of an element of a vector or packed type; 0: all are one
   bool read_only = false;     ///< ld.global.nc, ldu
+  std::uint32_t sinks = 0;    ///< bit mask of elements that are `_`: they are not accessed
 
   AccessKind kind() const {
     if (manner != Manner::weak) return AccessKind::strong_of(scope, element != 0 ? element : bytes);
     return {.read_only = read_only};
+  }
+  /// Calls f(offset, bytes) for the accesses that it consists of: those of the elements of a vector or packed
+  /// type (PTX ISA 8.2.4, 8.2.5).
+  template <class F>
+  void for_elements(F f) const {
+    const std::uint32_t size = element != 0 ? element : bytes;
+    for (std::uint32_t offset = 0; offset < bytes; offset += size)
+      if ((sinks >> offset / size & 1) == 0) f(offset, size);
+  }
+  /// Calls f(offset, part) for what is accessed between sinks: all as one if there are none.
+  template <class F>
+  void for_parts(F f) const {
+    if (sinks == 0) return f(std::uint32_t{0}, *this);
+    for_elements([&](std::uint32_t offset, std::uint32_t size) {
+      Reach part = *this;
+      part.bytes = size;
+      part.sinks = 0;
+      f(offset, part);
+    });
   }
 };
 

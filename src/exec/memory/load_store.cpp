@@ -113,8 +113,11 @@ void emit_access(Decoder& decoder, Semantic run, const OperandSpec& address, con
   plan->reach.element = static_cast<std::uint32_t>(value.type.whole_bytes() / value.type.lanes);
   plan->reach.read_only = read_only;
   plan->values = rows_of({first, registers}, value.type.bits == 128);
-  for (std::size_t i = 0; access == Access::write && i < registers; ++i) {
-    if (decoder.is_sink(first[static_cast<std::ptrdiff_t>(i)])) plan->skipped |= 1u << i;
+  for (std::uint32_t i = 0; i < registers; ++i) {
+    if (!decoder.is_sink(first[i])) continue;
+    if (access == Access::write) plan->skipped |= 1u << i;
+    const auto lanes = static_cast<std::uint32_t>(value.type.lanes);
+    plan->reach.sinks |= ((1u << lanes) - 1) << i * lanes;
   }
   if (plan->reach.manner != Manner::weak) {
     if (*space == StateSpace::global || *space == StateSpace::generic) decoder.mark_communicating();
