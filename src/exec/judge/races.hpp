@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -79,19 +80,18 @@ class Races {
   Touch in_flight(Touch touch) const;
   bool relies_on_volatile(const Touch& now, const Touch& write) const;
   bool ordered(const Touch& now, const Touch& before) const;
-  template <class F>
-  static bool all_writers(const Touch& write, Mask writers, F holds);
   /// `writers`: the lanes, if several wrote it.
-  ///@{
   bool after_write(const Touch& now, const Touch& write, Mask writers) const;
-  bool fenced(const Here& here, const Touch& touch, Mask writers) const;
-  ///@}
   bool has_observed(const Touch& now, const SharedCell& cell) const;
   /// The same, of a read or the write of a copy that a write follows.
   bool over_before(const Touch& now, const Touch& before) const;
   void check_read(const Here& here, const SharedCell& cell);
   void check_before_strong(const Here& here, const SharedCell& cell);
   void check_write(const Here& here, const SharedCell& cell);
+  bool is_unfenced(const Here& here, const Touch& touch) const;
+  std::optional<Touch> unfenced_warp(const Here& here, std::uint64_t warps, Touch touch, Time first) const;
+  std::optional<Touch> unfenced_write(const Here& here, const SharedCell& cell) const;
+  std::optional<Touch> unfenced_read(const Here& here, const SharedCell& cell) const;
   void check_proxy(const Here& here, const SharedCell& cell);
   bool outlives(const Block& block, const Touch& access, bool reads) const;
   void check_started(const Here& here, const Block& block);
