@@ -129,6 +129,7 @@ void Races::check_readers(const Here& here, const SharedCell& cell) {
     if (!over_before(now, other)) return race(here, other, "reads");
   }
   check_other_readers(here, cell);
+  check_strong_readers(here, cell);
 }
 
 void Races::check_other_readers(const Here& here, const SharedCell& cell) {
@@ -145,6 +146,18 @@ void Races::check_other_readers(const Here& here, const SharedCell& cell) {
   }
 }
 
+// Those beside weak ones, but the last, which is judged already.
+void Races::check_strong_readers(const Here& here, const SharedCell& cell) {
+  Touch other = cell.other_read;
+  other.time = cell.first_strong;
+  other.lane = kSeveralLanes;
+  const std::uint64_t judged = warp_bit(here.touch.party) | warp_bit(other.party);
+  for (std::uint64_t rest = cell.strong_readers & ~judged; rest != 0; rest &= rest - 1) {
+    other.party = static_cast<Party>(std::countr_zero(rest));
+    if (!over_before(here.touch, other)) return race(here, other, "reads");
+  }
+}
+
 bool Races::knows_all(const Touch& now, const SharedCell& cell) const {
   const auto knows = [&](Party other, std::uint8_t lane) {
     return order_.knows(now.party, now.lane, other, lane, cell.read.time);
@@ -157,13 +170,26 @@ bool Races::knows_all(const Touch& now, const SharedCell& cell) const {
   return true;
 }
 
-// The readers kept are either all weak or all strong: strong ones are dropped when a weak one comes. A strong
-// one after weak ones is `other_read`, since it may have observed the last write.
+// A weak read comes: strong ones since the write stay beside the weak ones.
+void Races::keep_strong_reads(SharedCell& cell) {
+  if (cell.read.kind.strong) {
+    cell.other_read = cell.read;
+    cell.strong_readers = cell.readers;
+    cell.first_strong = cell.first_read;
+  } else if (cell.strong_readers == 0) {
+    cell.other_read = {};
+  }
+}
+
+// `read` and those with it are either all weak or all strong. A strong one beside weak ones is `other_read`,
+// since it may have observed the last write.
 void Races::note_read(const Touch& now, SharedCell& cell) const {
   if (cell.overwritten) cell.forget_reads();
   Touch& last = cell.read;
   const bool strong = now.kind.strong;
   if (last.time != 0 && strong && !last.kind.strong) {
+    if (cell.strong_readers == 0) cell.first_strong = now.time;
+    cell.strong_readers |= warp_bit(now.party);
     cell.other_read = now;
     return;
   }
@@ -171,14 +197,15 @@ void Races::note_read(const Touch& now, SharedCell& cell) const {
     const bool beside = last.time != 0 && last.party == now.party && last.kind.strong == strong &&
                         last.lane != now.lane &&
                         !order_.knows(now.party, now.lane, last.party, last.lane, last.time);
+    if (strong) cell.other_read = {};
+    if (!strong) keep_strong_reads(cell);
     cell.second_lane = beside ? last.lane : now.lane;
     cell.first_read = beside ? cell.first_read : now.time;
     cell.reading_lanes = (beside ? cell.reading_lanes : 0) | lane_bit(now.lane);
     cell.readers = warp_bit(now.party);
     cell.read_by_proxy = now.kind.by_proxy;
-    cell.other_read = {};
   } else {
-    if (last.party != now.party) cell.other_read = last;
+    if (last.party != now.party && cell.strong_readers == 0) cell.other_read = last;
     cell.reading_lanes = (last.party == now.party ? cell.reading_lanes : 0) | lane_bit(now.lane);
     cell.second_lane = now.lane;
     cell.readers |= warp_bit(now.party);
@@ -230,6 +257,7 @@ bool Races::write(const Actor& actor, const SharedPlace& place, std::uint32_t by
       // Later strong writes are judged against weak reads. A strong read did not see this one.
       if (cell.overwritten || cell.read.kind.strong) cell.forget_reads();
       if (cell.other_read.kind.strong) cell.other_read = {};
+      cell.strong_readers = 0;
       return;
     }
     const bool beside = together(now, cell.write);

@@ -98,6 +98,8 @@ class Races {
   void check_refill(const Here& here, const SharedCell& cell);
   void check_readers(const Here& here, const SharedCell& cell);
   void check_other_readers(const Here& here, const SharedCell& cell);
+  void check_strong_readers(const Here& here, const SharedCell& cell);
+  static void keep_strong_reads(SharedCell& cell);
   void note_read(const Touch& now, SharedCell& cell) const;
   void note_strong_write(const Touch& now, SharedCell& cell, bool updates = false) const;
   void source_read(const Actor& actor, const SharedPlace& place);

@@ -31,7 +31,9 @@ struct SharedCell {
   Time first_read = 0;               ///< of the first of them
   Mask reading_lanes = 0;            ///< lanes of its warp that have read since, `read.lane` among them
   std::uint64_t readers = 0;         ///< their warps, of the first 64
+  std::uint64_t strong_readers = 0;  ///< warps of strong reads beside weak ones; `other_read` is the last
   std::uint64_t strong_writers = 0;  ///< if `write` is strong: its warp, and those of `other_write`
+  Time first_strong = 0;             ///< of the first of `strong_readers`
   Time first_writer = 0;             ///< of the first of `strong_writers`
   Mask strong_lanes = 0;             ///< lanes that wrote with `write`, if it is strong
   std::uint16_t copied_from = 0;     ///< copies in flight that read it
@@ -44,7 +46,7 @@ struct SharedCell {
 
   void forget_reads() {
     read = other_read = {};
-    readers = 0;
+    readers = strong_readers = 0;
     reading_lanes = 0;
     overwritten = read_by_proxy = false;
   }
