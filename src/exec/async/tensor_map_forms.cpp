@@ -139,7 +139,6 @@ void run_publish(Warp& warp, const Operation& op, Mask mask) {
   const std::byte* from = nullptr;
   for_lanes(mask, [&](int lane) { from = place(1, lane, StateSpace::shared, Access::read); });
   std::memcpy(place(0, std::countr_zero(mask), StateSpace::global, Access::write), from, kMapBytes);
-  if (Judge* judge = warp.judge()) judge->tensor_maps().publish(op);
 }
 
 void decode_publish(Decoder& decoder) { decoder.emit(decoder.operation(&run_publish)); }

@@ -102,8 +102,8 @@ void decode_restricted_proxy_fence(Decoder& decoder) {
   decode_proxy_fence(decoder);
 }
 
-void run_tensor_map_release(Warp& warp, const Operation&, Mask) {
-  if (Judge* judge = warp.judge()) judge->tensor_maps().release(warp);
+void run_tensor_map_release(Warp& warp, const Operation& op, Mask mask) {
+  if (Judge* judge = warp.judge()) judge->tensor_maps().release(warp, op, mask);
 }
 
 void run_tensor_map_acquire(Warp& warp, const Operation& op, Mask mask) {

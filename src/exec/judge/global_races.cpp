@@ -125,14 +125,26 @@ void GlobalRaces::forget_reads(const Here& here, const Group& group) {
   group.set_other_read({});
 }
 
-void GlobalRaces::check_proxy(const Here& here, const Group& group) {
-  const GlobalTouch &write = group.write(), &now = here.touch;
-  if (write.time == 0 || write.kind.by_proxy) return;
+// Atomic operations and reductions of copies may meet.
+bool GlobalRaces::is_unfenced(const GlobalTouch& now, const GlobalTouch& write) const {
+  if (write.time == 0 || write.kind.by_proxy) return false;
   const bool fenced =
       write.cluster == now.cluster
           ? order_->fenced(kGlobalSpace, now.party, now.lane, write.party, write.lane, write.time)
           : order_->fenced_other(now.party, now.lane, write.cluster, write.party, write.lane, write.time);
-  if (fenced) return;
+  return !fenced && (!meet(now, write) || is_before(write, now));
+}
+
+// A strong write hides neither the weak one before it nor one that nothing orders before it.
+void GlobalRaces::check_proxy(const Here& here, const Group& group) {
+  check_proxy(here, group.write());
+  if (!group.write().kind.strong) return;
+  check_proxy(here, group.other_write());
+  check_proxy(here, group.conflict().weak);
+}
+
+void GlobalRaces::check_proxy(const Here& here, const GlobalTouch& write) {
+  if (!is_unfenced(here.touch, write)) return;
   find(here, "proxy-fence", write,
        "use fence.proxy.async after the writes, then a barrier, before the read through the other proxy",
        [&] {
@@ -305,6 +317,7 @@ void GlobalRaces::copy_begins(const Actor& actor, const std::byte* memory, std::
     const Here here{actor, now, memory + offset, "writes"};
     check_read(here, group);
     check_write(here, group);
+    if (kind.strong) check_proxy(here, group);  // it reads the old value
     note_write(writing, group);
     group.set_copied_to(!kind.strong);
     forget_reads(here, group);

@@ -83,7 +83,9 @@ class GlobalRaces {
   bool over_before(const GlobalTouch& now, const GlobalTouch& read) const;
   void check_read(const Here& here, const Group& group);
   void check_write(const Here& here, const Group& group);
+  bool is_unfenced(const GlobalTouch& now, const GlobalTouch& write) const;
   void check_proxy(const Here& here, const Group& group);
+  void check_proxy(const Here& here, const GlobalTouch& write);
   void visit(const Here& here, const Group& group, bool writes);
   void replay(const GlobalTouch& touch, bool writes, const Group& group, const std::byte* memory);
   void note_read(const GlobalTouch& now, const Group& group) const { note_read(now, now, group); }

@@ -100,6 +100,8 @@ class Order {
   void acquire(const Who& who, const void* word, bool relaxed, Scope scope);
 
   void fence(const Who& who, Scope scope, FenceSides sides);
+  /// What they did so far, and what any of them knows.
+  Past known_by(const Who& who);
   /// What they know of now becomes visible to asynchronous copies (fence.proxy.async).
   void fence_proxy(const Who& who, const ProxyFence& fence);
 

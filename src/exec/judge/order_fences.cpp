@@ -170,6 +170,12 @@ void Order::fence(const Who& who, Scope scope, FenceSides sides) {
   released_[who.party].join_equal();
 }
 
+Past Order::known_by(const Who& who) {
+  News news;
+  publish(who, news);
+  return std::move(news.past);
+}
+
 void Order::fence_proxy(const Who& who, const ProxyFence& fence) {
   Horizon mine = own(who);
   mine.join({.all = known_[who.party].parties[who.party].over.all});

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/judge/races.hpp"
 
-#include <fmt/format.h>
-
 #include <bit>
 
 #include "exec/judge/strong_writes.hpp"
@@ -12,7 +10,7 @@
 namespace ptxloom::exec {
 namespace {
 
-std::uint64_t reader_bit(Party party) { return party < 64 ? std::uint64_t{1} << party : 0; }
+std::uint64_t warp_bit(Party party) { return party < 64 ? std::uint64_t{1} << party : 0; }
 
 }  // namespace
 
@@ -60,30 +58,11 @@ bool Races::is_before(const Touch& before, const Touch& now) const {
   return order_.knows(now.party, now.lane, before.party, before.lane, before.time);
 }
 
-// Of lanes that wrote the same value at once, each: what other lanes of their warp know differs.
-template <class F>
-bool Races::all_writers(const Touch& write, Mask writers, F holds) {
-  if (write.lane != kSeveralLanes) return holds(write);
-  Touch each = write;
-  for (Mask rest = writers; rest != 0; rest &= rest - 1) {
-    each.lane = static_cast<std::uint8_t>(std::countr_zero(rest));
-    if (!holds(each)) return false;
-  }
-  return true;
-}
-
 bool Races::after_write(const Touch& now, const Touch& write, Mask writers) const {
   if (write.lane != kSeveralLanes) return ordered(now, write);
   const bool has_written = write.party == now.party && (writers >> now.lane & 1) != 0;
   return has_written || order_.knows_whole(now.party, write.party, write.time) ||
-         all_writers(write, writers, [&](const Touch& each) { return ordered(now, each); });
-}
-
-bool Races::fenced(const Here& here, const Touch& touch, Mask writers) const {
-  return all_writers(touch, writers, [&](const Touch& each) {
-    return order_.fenced(order_.space_of(each.party, here.rank), here.touch.party, here.touch.lane,
-                         each.party, each.lane, each.time);
-  });
+         all_lanes(write, writers, [&](const Touch& each) { return ordered(now, each); });
 }
 
 bool Races::decides(const Touch& touch) const { return cluster_->grid().flows()[touch.operation].tests; }
@@ -150,6 +129,7 @@ void Races::check_readers(const Here& here, const SharedCell& cell) {
     if (!over_before(now, other)) return race(here, other, "reads");
   }
   check_other_readers(here, cell);
+  check_strong_readers(here, cell);
 }
 
 void Races::check_other_readers(const Here& here, const SharedCell& cell) {
@@ -157,41 +137,24 @@ void Races::check_other_readers(const Here& here, const SharedCell& cell) {
   Touch other = cell.read;
   other.time = cell.first_read;
   other.lane = kSeveralLanes;
-  std::uint64_t judged = reader_bit(now.party) | reader_bit(cell.read.party);
+  std::uint64_t judged = warp_bit(now.party) | warp_bit(cell.read.party);
   if (cell.other_read.time != 0 && cell.other_read.kind.strong == cell.read.kind.strong)
-    judged |= reader_bit(cell.other_read.party);
+    judged |= warp_bit(cell.other_read.party);
   for (std::uint64_t rest = cell.readers & ~judged; rest != 0; rest &= rest - 1) {
     other.party = static_cast<Party>(std::countr_zero(rest));
     if (!over_before(now, other)) return race(here, other, "reads");
   }
 }
 
-void Races::check_proxy(const Here& here, const SharedCell& cell) {
-  const Touch& write = cell.write;
-  if (write.time == 0 || write.party == order_.copies() || fenced(here, write, cell.writing_lanes)) return;
-  find(here, "proxy-fence", &write,
-       "use fence.proxy.async after the writes, then a barrier, before the read through the other proxy",
-       [&] {
-         return fmt::format(
-             "it reads byte {:#x} of shared memory, which {} writes, without a fence.proxy.async between",
-             here.offset, describe(write));
-       });
-}
-
-// What threads did through the generic proxy has to be over before a copy writes through the async proxy.
-void Races::check_refill(const Here& here, const SharedCell& cell) {
-  for (const Touch* touch : {&cell.read, &cell.other_read, &cell.write}) {
-    if (touch->time == 0 || (cell.overwritten && touch != &cell.write) || touch->kind.by_proxy ||
-        touch->party == order_.copies() || fenced(here, *touch, cell.writing_lanes))
-      continue;
-    const char* did = touch == &cell.write ? "writes" : "reads";
-    return find(here, "proxy-fence-before-refill", touch,
-                "use fence.proxy.async after the accesses, then a barrier, before the copy", [&] {
-                  return fmt::format(
-                      "it writes byte {:#x} of shared memory through the async proxy, which {} {}, without a "
-                      "fence.proxy.async between",
-                      here.offset, describe(*touch), did);
-                });
+// Those beside weak ones, but the last, which is judged already.
+void Races::check_strong_readers(const Here& here, const SharedCell& cell) {
+  Touch other = cell.other_read;
+  other.time = cell.first_strong;
+  other.lane = kSeveralLanes;
+  const std::uint64_t judged = warp_bit(here.touch.party) | warp_bit(other.party);
+  for (std::uint64_t rest = cell.strong_readers & ~judged; rest != 0; rest &= rest - 1) {
+    other.party = static_cast<Party>(std::countr_zero(rest));
+    if (!over_before(here.touch, other)) return race(here, other, "reads");
   }
 }
 
@@ -201,19 +164,32 @@ bool Races::knows_all(const Touch& now, const SharedCell& cell) const {
   };
   const Party party = now.party;
   if (party != cell.read.party && !knows(cell.read.party, cell.read.lane)) return false;
-  for (std::uint64_t rest = cell.readers & ~reader_bit(party); rest != 0; rest &= rest - 1) {
+  for (std::uint64_t rest = cell.readers & ~warp_bit(party); rest != 0; rest &= rest - 1) {
     if (!knows(static_cast<Party>(std::countr_zero(rest)), kSeveralLanes)) return false;
   }
   return true;
 }
 
-// The readers kept are either all weak or all strong: strong ones are dropped when a weak one comes. A strong
-// one after weak ones is `other_read`, since it may have observed the last write.
+// A weak read comes: strong ones since the write stay beside the weak ones.
+void Races::keep_strong_reads(SharedCell& cell) {
+  if (cell.read.kind.strong) {
+    cell.other_read = cell.read;
+    cell.strong_readers = cell.readers;
+    cell.first_strong = cell.first_read;
+  } else if (cell.strong_readers == 0) {
+    cell.other_read = {};
+  }
+}
+
+// `read` and those with it are either all weak or all strong. A strong one beside weak ones is `other_read`,
+// since it may have observed the last write.
 void Races::note_read(const Touch& now, SharedCell& cell) const {
   if (cell.overwritten) cell.forget_reads();
   Touch& last = cell.read;
   const bool strong = now.kind.strong;
   if (last.time != 0 && strong && !last.kind.strong) {
+    if (cell.strong_readers == 0) cell.first_strong = now.time;
+    cell.strong_readers |= warp_bit(now.party);
     cell.other_read = now;
     return;
   }
@@ -221,16 +197,19 @@ void Races::note_read(const Touch& now, SharedCell& cell) const {
     const bool beside = last.time != 0 && last.party == now.party && last.kind.strong == strong &&
                         last.lane != now.lane &&
                         !order_.knows(now.party, now.lane, last.party, last.lane, last.time);
+    if (strong) cell.other_read = {};
+    if (!strong) keep_strong_reads(cell);
     cell.second_lane = beside ? last.lane : now.lane;
     cell.first_read = beside ? cell.first_read : now.time;
     cell.reading_lanes = (beside ? cell.reading_lanes : 0) | lane_bit(now.lane);
-    cell.readers = reader_bit(now.party);
-    cell.other_read = {};
+    cell.readers = warp_bit(now.party);
+    cell.read_by_proxy = now.kind.by_proxy;
   } else {
-    if (last.party != now.party) cell.other_read = last;
+    if (last.party != now.party && cell.strong_readers == 0) cell.other_read = last;
     cell.reading_lanes = (last.party == now.party ? cell.reading_lanes : 0) | lane_bit(now.lane);
     cell.second_lane = now.lane;
-    cell.readers |= reader_bit(now.party);
+    cell.readers |= warp_bit(now.party);
+    cell.read_by_proxy |= now.kind.by_proxy;
   }
   last = now;
 }
@@ -238,6 +217,10 @@ void Races::note_read(const Touch& now, SharedCell& cell) const {
 void Races::note_strong_write(const Touch& now, SharedCell& cell, bool updates) const {
   const EarlierWrites<Touch> kept{.weak = cell.weak, .other = cell.other_write};
   const EarlierWrites<Touch> next = before_strong(*this, now, updates, cell.write, kept);
+  const bool beside = cell.write.kind.strong && next.other.time != 0;
+  if (!beside) cell.first_writer = now.time;
+  cell.strong_writers = (beside ? cell.strong_writers : 0) | (now.kind.by_proxy ? 0 : warp_bit(now.party));
+  cell.strong_lanes = (together(now, cell.write) ? cell.strong_lanes : 0) | lane_bit(now.lane);
   cell.weak = next.weak;
   cell.other_write = next.other;
   cell.write = now;
@@ -274,6 +257,7 @@ bool Races::write(const Actor& actor, const SharedPlace& place, std::uint32_t by
       // Later strong writes are judged against weak reads. A strong read did not see this one.
       if (cell.overwritten || cell.read.kind.strong) cell.forget_reads();
       if (cell.other_read.kind.strong) cell.other_read = {};
+      cell.strong_readers = 0;
       return;
     }
     const bool beside = together(now, cell.write);

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -80,19 +81,18 @@ class Races {
   Touch in_flight(Touch touch) const;
   bool relies_on_volatile(const Touch& now, const Touch& write) const;
   bool ordered(const Touch& now, const Touch& before) const;
-  template <class F>
-  static bool all_writers(const Touch& write, Mask writers, F holds);
   /// `writers`: the lanes, if several wrote it.
-  ///@{
   bool after_write(const Touch& now, const Touch& write, Mask writers) const;
-  bool fenced(const Here& here, const Touch& touch, Mask writers) const;
-  ///@}
   bool has_observed(const Touch& now, const SharedCell& cell) const;
   /// The same, of a read or the write of a copy that a write follows.
   bool over_before(const Touch& now, const Touch& before) const;
   void check_read(const Here& here, const SharedCell& cell);
   void check_before_strong(const Here& here, const SharedCell& cell);
   void check_write(const Here& here, const SharedCell& cell);
+  bool is_unfenced(const Here& here, const Touch& touch) const;
+  std::optional<Touch> unfenced_warp(const Here& here, std::uint64_t warps, Touch touch, Time first) const;
+  std::optional<Touch> unfenced_write(const Here& here, const SharedCell& cell) const;
+  std::optional<Touch> unfenced_read(const Here& here, const SharedCell& cell) const;
   void check_proxy(const Here& here, const SharedCell& cell);
   void check_by_proxy(const Actor& actor, const SharedPlace& place, std::uint32_t bytes);
   bool outlives(const Block& block, const Touch& access, bool reads) const;
@@ -100,6 +100,8 @@ class Races {
   void check_refill(const Here& here, const SharedCell& cell);
   void check_readers(const Here& here, const SharedCell& cell);
   void check_other_readers(const Here& here, const SharedCell& cell);
+  void check_strong_readers(const Here& here, const SharedCell& cell);
+  static void keep_strong_reads(SharedCell& cell);
   void note_read(const Touch& now, SharedCell& cell) const;
   void note_strong_write(const Touch& now, SharedCell& cell, bool updates = false) const;
   void source_read(const Actor& actor, const SharedPlace& place);

@@ -23,26 +23,32 @@ struct Touch {
 
 struct SharedCell {
   Touch write;
-  Mask writing_lanes = 0;         ///< lanes of its warp that wrote with it, or with `weak` if it is strong
-  Touch weak;                     ///< the last weak write before it, if `write` is strong
-  Touch other_write;              ///< in that case: a strong one that nothing orders before it
-  Touch read;                     ///< the last unordered one since the write
-  Touch other_read;               ///< the last of those by another warp than `read`, or a strong one
-  Time first_read = 0;            ///< of the first of them
-  Mask reading_lanes = 0;         ///< lanes of its warp that have read since, `read.lane` among them
-  std::uint64_t readers = 0;      ///< their warps, of the first 64
-  std::uint16_t copied_from = 0;  ///< copies in flight that read it
-  std::uint8_t second_lane = 0;   ///< another reading lane of that warp; `read.lane` if there is none
-  bool copied_to = false;         ///< a copy in flight writes it
-  bool barrier = false;           ///< an mbarrier is here
-  bool overwritten = false;       ///< the reads came before `write`: they count for lanes that write with it
-  bool shown = false;             ///< fence.mbarrier_init followed its initialisation
+  Mask writing_lanes = 0;            ///< lanes of its warp that wrote with it, or with `weak` if it is strong
+  Touch weak;                        ///< the last weak write before it, if `write` is strong
+  Touch other_write;                 ///< in that case: a strong one that nothing orders before it
+  Touch read;                        ///< the last unordered one since the write
+  Touch other_read;                  ///< the last of those by another warp than `read`, or a strong one
+  Time first_read = 0;               ///< of the first of them
+  Mask reading_lanes = 0;            ///< lanes of its warp that have read since, `read.lane` among them
+  std::uint64_t readers = 0;         ///< their warps, of the first 64
+  std::uint64_t strong_readers = 0;  ///< warps of strong reads beside weak ones; `other_read` is the last
+  std::uint64_t strong_writers = 0;  ///< if `write` is strong: its warp, and those of `other_write`
+  Time first_strong = 0;             ///< of the first of `strong_readers`
+  Time first_writer = 0;             ///< of the first of `strong_writers`
+  Mask strong_lanes = 0;             ///< lanes that wrote with `write`, if it is strong
+  std::uint16_t copied_from = 0;     ///< copies in flight that read it
+  std::uint8_t second_lane = 0;      ///< another reading lane of that warp; `read.lane` if there is none
+  bool copied_to = false;            ///< a copy in flight writes it
+  bool barrier = false;              ///< an mbarrier is here
+  bool overwritten = false;    ///< the reads came before `write`: they count for lanes that write with it
+  bool shown = false;          ///< fence.mbarrier_init followed its initialisation
+  bool read_by_proxy = false;  ///< some of the readers did so through the async proxy
 
   void forget_reads() {
     read = other_read = {};
-    readers = 0;
+    readers = strong_readers = 0;
     reading_lanes = 0;
-    overwritten = false;
+    overwritten = read_by_proxy = false;
   }
 };
 

@@ -15,8 +15,10 @@
 // Tensor maps in global memory that the kernel itself writes. TMA reads them through the tensormap proxy, so
 // a release has to follow the write, fence.proxy.tensormap::generic.release or that of
 // tensormap.cp_fenceproxy, and fence.proxy.tensormap::generic.acquire of the map has to come between that and
-// its use (PTX ISA 8.6, 9.7.13.4). Found only when findings are collected, since the log of global memory
-// knows the writes. That a release is missing is found within a cluster only. A copy uses its map until
+// its use (PTX ISA 8.6, 9.7.13.4). The scope of each includes the other's thread. A release is for what its
+// threads know of, an acquire for its threads and those who come after it. Found only when findings are
+// collected, since the log of global memory knows the writes. That a release is missing is found within a
+// cluster only; the scope of tensormap.cp_fenceproxy is known in all of them. A copy uses its map until
 // it has read all of its source, as an mbarrier or wait_group.read tells: a map that is written before is a
 // race as any other. Nothing tells when a prefetch of a tile has read its map: it may not be changed after
 // that.
@@ -28,13 +30,11 @@ class TensorMaps {
  public:
   static constexpr std::uint32_t kBytes = 128;
 
-  TensorMaps(Cluster& cluster, const Order& order, GlobalRaces& global)
+  TensorMaps(Cluster& cluster, Order& order, GlobalRaces& global)
       : cluster_(&cluster), order_(&order), global_(&global) {}
   void start();
 
-  void release(const Warp& warp) { released_[party_of(warp)] = order_->now(); }
-  /// The instruction writes maps and releases them.
-  void publish(const Operation& op) { publishers_.insert(number_of(op)); }
+  void release(const Warp& warp, const Operation& op, Mask lanes);
   void acquire(const Actor& actor, const std::byte* map);
   /// A copy is about to use the map.
   void use(const Actor& actor, const std::byte* map);
@@ -61,30 +61,38 @@ class TensorMaps {
     std::uint64_t version = 0;  // 0: the kernel did not write it
     std::set<Write> all = {};
     GlobalTouch last = {};
-    bool released = true;
   };
   struct Acquire {
     const Warp* warp;
+    Mask lanes;
     Time time;
     Writes writes;
   };
+  struct Release {
+    Party party;
+    Mask lanes;
+    Scope scope;
+    Past past;  // what they have released
+  };
 
   Party party_of(const Warp& warp) const;
-  std::uint32_t number_of(const Operation& op) const;
-  bool is_released(const GlobalTouch& write) const;
+  const Variant& variant_of(const Operation& op) const;
+  /// The smallest scope that includes the actor and who wrote.
+  Scope distance(const Actor& actor, const GlobalTouch& write) const;
+  bool is_released(const Actor& actor, const GlobalTouch& write) const;
+  bool all_released(const Actor& actor, const std::byte* map) const;
   static Write key_of(const GlobalTouch& write) { return {write.time, write.cluster, write.party}; }
   Writes writes_of(const std::byte* map) const;
-  bool is_in_scope(const Actor& actor, const GlobalTouch& write) const;
+  bool knows(const Actor& actor, const Acquire& acquire) const;
   /// Whether an acquire for which the condition `holds` comes before what the actor does.
   template <class F>
   bool any_acquire(const Actor& actor, const std::byte* map, F holds) const;
   bool has_acquired(const Actor& actor, const std::byte* map, std::uint64_t version) const;
 
   Cluster* cluster_;
-  const Order* order_;
+  Order* order_;
   GlobalRaces* global_;
-  std::set<std::uint32_t> publishers_;  // operations
-  std::map<Party, Time> released_;      // when the warp did last
+  std::vector<Release> released_;  // the last of each group of lanes, by scope
   std::map<const std::byte*, std::vector<Acquire>> acquired_;
 };
 
