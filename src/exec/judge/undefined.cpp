@@ -40,7 +40,11 @@ void Undefined::start() {
   registers_.resize(blocks.size() * blocks.front().warps().size());
   for (RegisterShadow& shadow : registers_) shadow.reset(grid.code());
   shared_.resize(blocks.size());
-  for (MemoryShadow& shadow : shared_) shadow.reset(grid.shared_bytes());
+  for (MemoryShadow& shadow : shared_) {
+    shadow.reset(grid.shared_bytes());
+    const auto reserved = grid.reserved_shared();
+    shadow.define(reserved.begin, reserved.end - reserved.begin);
+  }
   local_.resize(registers_.size());
   for (MemoryShadow& shadow : local_) shadow.reset(grid.code().local_bytes * std::size_t{kLanes});
   if (origins_set_ || register_origins_.empty()) {  // most kernels set none

@@ -131,13 +131,19 @@ bool is_watched(const Warp& warp, const Reach& reach) {
 SharedPlace place_of(Warp& warp, const Operation& op, int lane, std::uint64_t address, const Reach& reach) {
   Block& block = block_of(warp, op, lane, address, reach);
   const std::uint32_t offset = shared_offset(address);
-  const std::span<std::byte> memory = block.shared();
-  if (offset > memory.size() || memory.size() - offset < reach.bytes)
-    out_of_bounds(warp, op, lane, address, reach);
-  const SharedPlace place{.block = &block, .offset = offset, .data = memory.data() + offset};
+  if (!has_shared(block.grid(), offset, reach.bytes)) out_of_bounds(warp, op, lane, address, reach);
+  const SharedPlace place{.block = &block, .offset = offset, .data = block.shared().data() + offset};
   if (Judge* judge = warp.judge()) judge->access({&warp, &op, lane}, place, reach);
   if (Traffic* traffic = warp.traffic()) traffic->access(Traffic::Kind::shared, offset, reach.bytes);
   return place;
+}
+
+// Whether shared memory has the bytes: in the kernel's own or in the reserved part.
+bool has_shared(const Grid& grid, std::uint64_t offset, std::uint64_t bytes) {
+  const auto reserved = grid.reserved_shared();
+  const std::size_t begin = offset < reserved.begin ? 0 : reserved.begin;
+  const std::size_t end = offset < reserved.begin ? grid.own_shared_bytes() : reserved.end;
+  return offset >= begin && offset <= end && end - offset >= bytes;
 }
 
 }  // namespace
@@ -218,7 +224,8 @@ void resolve(Warp& warp, const Operation& op, Mask mask, const Slot& slot, const
   }
   const std::uint64_t misaligned = reach.alignment - 1;
   const Memory::Allocation* last = nullptr;  // lanes mostly share an allocation
-  const std::span<std::byte> shared = warp.block().shared();
+  const std::span<std::byte> shared =
+      std::span(warp.block().shared()).first(warp.block().grid().own_shared_bytes());
   const std::uint64_t base = shared_base(warp.block().rank());
   for_lanes(mask, [&](int lane) {
     const std::uint64_t address = address_of(warp, slot, lane);
@@ -254,7 +261,7 @@ const Memory::Allocation* find_allocation(std::span<const Memory::Allocation> al
 
 std::string describe_shared(const Grid& grid) {
   return fmt::format("the thread block has {} bytes of shared memory, {} static and {} dynamic",
-                     grid.shared_bytes(), grid.code().static_shared_bytes, grid.launch().shared_bytes);
+                     grid.own_shared_bytes(), grid.code().static_shared_bytes, grid.launch().shared_bytes);
 }
 
 std::string describe_nearest(std::span<const Memory::Allocation> all,
