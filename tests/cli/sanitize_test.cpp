@@ -172,6 +172,24 @@ TEST_CASE("sanitize --format sarif and html say why a kernel was not run") {
   }
 }
 
+TEST_CASE("a trap is a finding with a rule, which may be allowed") {
+  const TemporaryFolder folder;
+  const std::string file = (folder.path() / "trap.ptx").string();
+  std::ofstream(file)
+      << ".version 9.0\n.target sm_90\n.address_size 64\n.visible .entry k() {\n  .reg .u32 %x;\n  "
+         "mov.u32 %x, %envreg2;\n  trap;\n}\n";
+  const auto run = [&](std::vector<std::string> options) {
+    options.insert(options.begin(), {"sanitize", file, "--grid", "1", "--block", "1"});
+    return run_tool(options);
+  };
+  CHECK_THAT(run({}).out, ContainsSubstring("trap: the kernel stops itself here") &&
+                              ContainsSubstring("give --cooperative"));
+  CHECK(run({"--allow", "trap"}).code == 0);
+  CHECK(run({"--fail-on", "trap"}).code == 1);
+  const auto sarif = nlohmann::json::parse(run({"--format", "sarif"}).out)["runs"][0];
+  CHECK(sarif["tool"]["driver"]["rules"][0]["id"] == "trap");
+}
+
 TEST_CASE("sanitize --format sarif has the level of each code, and explains it") {
   const auto json = nlohmann::json::parse(
       Reverse().run({"--format", "sarif", "--docs-url", "https://example.org/findings.html"}).out);
