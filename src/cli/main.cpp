@@ -6,7 +6,9 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <span>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <vector>
 
@@ -16,6 +18,7 @@
 #include "cli/common/failure.hpp"
 #include "cli/common/say.hpp"
 #include "cli/common/usage.hpp"
+#include "cli/sanitize/sanitize_report.hpp"
 #include "ptxloom/context.hpp"
 
 namespace ptxloom::cli {
@@ -90,6 +93,13 @@ std::vector<std::string> arguments(int argc, char** argv) {
   return list;
 }
 
+/// In the format that the arguments request, even if they are otherwise invalid.
+FailureDocument failure_document(std::span<char* const> arguments) {
+  if (wants_json(arguments)) return error_json;
+  const bool sanitizes = arguments.size() > 1 && std::string_view(arguments[1]) == "sanitize";
+  return sanitizes ? sanitize_failure_document(arguments.subspan(2)) : nullptr;
+}
+
 void print_help(const Tool& tool) { say("{}", tool.app.help()); }
 
 int run(int argc, char** argv) {
@@ -122,8 +132,8 @@ int main(int argc, char** argv) {
   fill_closed_streams();
   ::signal(SIGPIPE, SIG_IGN);  // a reader that has gone is an ordinary error
   cli::tell_of_uncaught();
-  const int code =
-      cli::guarded(cli::wants_json({argv, static_cast<std::size_t>(argc)}), cli::run, argc, argv);
+  const std::span<char* const> arguments(argv, static_cast<std::size_t>(argc));
+  const int code = cli::guarded(cli::failure_document(arguments), cli::run, argc, argv);
   errno = 0;
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
   const std::string reason = errno == 0 ? "" : ": " + std::generic_category().message(errno);

@@ -172,6 +172,36 @@ TEST_CASE("sanitize --format sarif and html say why a kernel was not run") {
   }
 }
 
+TEST_CASE("sanitize says in each format that an option is wrong") {
+  const Reverse reverse;
+  for (const std::vector<std::string>& bad : std::vector<std::vector<std::string>>{{"--schedules", "0"},
+                                                                                   {"--seed", "-1"},
+                                                                                   {"--step-limit", "x"},
+                                                                                   {"--smem", "q"},
+                                                                                   {"--schedule", "first"},
+                                                                                   {"--no-such-option"},
+                                                                                   {"--docs-url", ""}}) {
+    CAPTURE(bad);
+    const auto run = [&](const std::string& format) {
+      std::vector<std::string> words = bad;
+      words.insert(words.end(), {"--format", format});
+      const ToolResult result = reverse.run(words);
+      CHECK(result.code == 2);
+      return result.out;
+    };
+    const auto error = nlohmann::json::parse(run("json"))["error"];
+    const auto invocation = nlohmann::json::parse(run("sarif"))["runs"][0]["invocations"][0];
+    CHECK(invocation["executionSuccessful"] == false);
+    CHECK(invocation["toolExecutionNotifications"][0]["descriptor"]["id"] == error["code"]);
+    CHECK_THAT(run("html"), ContainsSubstring("reverse.ptx") &&
+                                ContainsSubstring("The kernel was not run.") &&
+                                ContainsSubstring(error["code"].get<std::string>()));
+  }
+  CHECK(reverse.run({"--format", "text", "--schedules", "0"}).out.empty());
+  CHECK(reverse.run({"--format=sarif", "--schedules", "0"}).out.find("executionSuccessful") !=
+        std::string::npos);
+}
+
 TEST_CASE("a trap is a finding with a rule, which may be allowed") {
   const TemporaryFolder folder;
   const std::string file = (folder.path() / "trap.ptx").string();
