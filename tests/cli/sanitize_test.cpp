@@ -202,6 +202,27 @@ TEST_CASE("sanitize says in each format that an option is wrong") {
         std::string::npos);
 }
 
+TEST_CASE("sanitize --format sarif names files by URIs") {
+  const TemporaryFolder folder;
+  const std::string file = (folder.path() / "my kernel 100%#1.ptx").string();
+  const std::string whole = read_file(source_folder() + "/samples/reverse.ptx");
+  const auto run = [&](const std::string& text) {
+    std::ofstream(file) << text;
+    return nlohmann::json::parse(
+        run_tool({"sanitize", file, "--grid", "1", "--block", "64", "--arg",
+                  "out=u32[64]:" + (folder.path() / "out.npy").string(), "--format", "sarif"})
+            .out)["runs"][0];
+  };
+  const auto uri_of = [](const nlohmann::json& location) {
+    return location["physicalLocation"]["artifactLocation"]["uri"].get<std::string>();
+  };
+  const std::string expected = folder.path().string() + "/my%20kernel%20100%25%231.ptx";
+  CHECK(uri_of(run(whole)["results"][0]["locations"][0]) == expected);
+  const auto failed =
+      run(whole.substr(0, whole.size() / 2))["invocations"][0]["toolExecutionNotifications"][0];
+  CHECK(uri_of(failed["locations"][0]) == expected);
+}
+
 TEST_CASE("a trap is a finding with a rule, which may be allowed") {
   const TemporaryFolder folder;
   const std::string file = (folder.path() / "trap.ptx").string();
