@@ -65,6 +65,20 @@ std::span<std::byte> piece(Warp& warp, int lane, StateSpace space) {
 
 bool is_shared(StateSpace space) { return space == StateSpace::shared || space == StateSpace::cluster; }
 
+[[noreturn]] void global_out_of_bounds(Warp& warp, const Operation& op, int lane, std::uint64_t address,
+                                       const std::string& access) {
+  constexpr const char* hint =
+      "check the index against the size of the buffer, and the guard of the last tile";
+  const Grid& grid = warp.block().grid();
+  const auto released = grid.memory().released();
+  const auto beside = describe_beside(grid.code(), grid.launch(), grid.allocations(), released, address);
+  if (!beside)
+    fault(warp, op, lane_bit(lane), "out-of-bounds",
+          access + ", " + describe_nearest(grid.allocations(), released, address), hint);
+  fault(Actor{&warp, &op, lane}, {.code = "out-of-bounds", .address = beside->address},
+        fmt::format("{}: {}, {}", access, beside->address, beside->where), hint);
+}
+
 [[noreturn]] void out_of_bounds(Warp& warp, const Operation& op, int lane, std::uint64_t address,
                                 const Reach& reach) {
   const Grid& grid = warp.block().grid();
@@ -74,9 +88,7 @@ bool is_shared(StateSpace space) { return space == StateSpace::shared || space =
       fault(warp, op, lane_bit(lane), "null-address", access,
             "the pointer is null: check the argument it comes from and the order of parameters");
     }
-    fault(warp, op, lane_bit(lane), "out-of-bounds",
-          access + ", " + describe_nearest(grid.allocations(), grid.memory().released(), address),
-          "check the index against the size of the buffer, and the guard of the last tile");
+    global_out_of_bounds(warp, op, lane, address, access);
   }
   const std::string room =
       is_shared(reach.space) ? describe_shared(grid)
@@ -128,6 +140,14 @@ bool is_watched(const Warp& warp, const Reach& reach) {
   return warp.traffic() != nullptr || (warp.judge() != nullptr && (!plain || warp.judge()->watches_global()));
 }
 
+// Whether shared memory has the bytes: in the kernel's own or in the reserved part.
+bool has_shared(const Grid& grid, std::uint64_t offset, std::uint64_t bytes) {
+  const auto reserved = grid.reserved_shared();
+  const std::size_t begin = offset < reserved.begin ? 0 : reserved.begin;
+  const std::size_t end = offset < reserved.begin ? grid.own_shared_bytes() : reserved.end;
+  return offset >= begin && offset <= end && end - offset >= bytes;
+}
+
 SharedPlace place_of(Warp& warp, const Operation& op, int lane, std::uint64_t address, const Reach& reach) {
   Block& block = block_of(warp, op, lane, address, reach);
   const std::uint32_t offset = shared_offset(address);
@@ -136,14 +156,6 @@ SharedPlace place_of(Warp& warp, const Operation& op, int lane, std::uint64_t ad
   if (Judge* judge = warp.judge()) judge->access({&warp, &op, lane}, place, reach);
   if (Traffic* traffic = warp.traffic()) traffic->access(Traffic::Kind::shared, offset, reach.bytes);
   return place;
-}
-
-// Whether shared memory has the bytes: in the kernel's own or in the reserved part.
-bool has_shared(const Grid& grid, std::uint64_t offset, std::uint64_t bytes) {
-  const auto reserved = grid.reserved_shared();
-  const std::size_t begin = offset < reserved.begin ? 0 : reserved.begin;
-  const std::size_t end = offset < reserved.begin ? grid.own_shared_bytes() : reserved.end;
-  return offset >= begin && offset <= end && end - offset >= bytes;
 }
 
 }  // namespace

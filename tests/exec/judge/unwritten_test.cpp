@@ -344,4 +344,15 @@ TEST_CASE("a call of a function whose address is undefined is that, and no wrong
   }
 }
 
+TEST_CASE("an access beside a buffer names it, as other findings do") {
+  const auto findings = Buffers().findings_of("ld.global.u32 %x, [%in+308];" + kStore, {}, 1);
+  REQUIRE(findings.size() == 1);
+  CHECK(findings[0].code == "out-of-bounds");
+  CHECK(findings[0].address == "buffer 2 + 0x134");
+  CHECK_THAT(findings[0].what,
+             ContainsSubstring("reads 4 bytes at 0x") &&
+                 ContainsSubstring("of global memory: buffer 2 + 0x134, 52 bytes past the "
+                                   "end of buffer 2 (256 bytes), allocated as argument 2 (in)"));
+}
+
 }  // namespace ptxloom::exec::test::unwritten_test
