@@ -12,9 +12,9 @@
 #include <system_error>
 #include <vector>
 
-#include "base/nearest.hpp"
 #include "base/standard_streams.hpp"
 #include "cli/command.hpp"
+#include "cli/common/did_you_mean.hpp"
 #include "cli/common/failure.hpp"
 #include "cli/common/say.hpp"
 #include "cli/common/usage.hpp"
@@ -73,7 +73,7 @@ void check_subcommand(const Tool& tool, const char* word) {
   for (const CLI::App* command : tool.app.get_subcommands({})) names.push_back(command->get_name());
   if (word[0] == '-' || std::ranges::find(names, word) != names.end()) return;
   throw Error(ErrorKind::usage, "unknown-subcommand", fmt::format("there is no subcommand '{}'", word),
-              fmt::format("did you mean '{}'? ptxloom --help lists them", nearest(word, names)));
+              did_you_mean(word, names) + "ptxloom --help lists them");
 }
 
 /// The arguments in CLI11's order, last first. `--set a=1 b=2` stands for `--set a=1 --set b=2`, and likewise

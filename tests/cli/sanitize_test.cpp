@@ -93,6 +93,10 @@ TEST_CASE("sanitize says what is wrong with its options before it runs") {
   CHECK(unknown.code == 2);
   CHECK_THAT(unknown.err, ContainsSubstring("allowed:2: there is no code 'data-rice'") &&
                               ContainsSubstring("did you mean 'data-race'?"));
+  const ToolResult far = reverse.run({"--allow", "foo"});
+  CHECK_THAT(far.err, ContainsSubstring("there is no code 'foo'") &&
+                          ContainsSubstring("findings.md lists the codes") &&
+                          !ContainsSubstring("did you mean"));
   for (const std::vector<std::string>& bad : std::vector<std::vector<std::string>>{{"--schedules", "0"},
                                                                                    {"--allow", "data-race:0"},
                                                                                    {"--allow", "data-race:"},

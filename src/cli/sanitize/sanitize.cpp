@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/file.hpp"
-#include "base/nearest.hpp"
+#include "cli/common/did_you_mean.hpp"
 #include "cli/common/number.hpp"
 #include "cli/run/run.hpp"
 #include "cli/run/run_output.hpp"
@@ -49,7 +49,7 @@ void check_code(const std::string& where, const std::string& code) {
   for (const SanitizeCode& each : sanitize_codes()) codes.push_back(each.code);
   if (std::ranges::find(codes, code) != codes.end()) return;
   throw Error(ErrorKind::usage, "unknown-code", fmt::format("{}: there is no code '{}'", where, code),
-              fmt::format("did you mean '{}'? docs/findings.md lists the codes", nearest(code, codes)));
+              did_you_mean(code, codes) + "docs/findings.md lists the codes");
 }
 
 Allowed parse_allowed(const std::string& where, const std::string& text) {
@@ -153,10 +153,11 @@ int run_sanitize(const Tool& tool, const SanitizeFlags& flags) {
     if (run.repeats) run.print = [](const exec::Printed&) {};  // once is enough
     run_what(tool, run);
   }
-  std::vector<exec::Finding> findings = collected.all();
-  const std::size_t removed = std::erase_if(findings, [&](const exec::Finding& finding) {
+  const auto is_allowed = [&](const exec::Finding& finding) {
     return std::ranges::any_of(allowed, [&](const Allowed& each) { return each.covers(finding); });
-  });
+  };
+  std::vector<exec::Finding> findings = collected.all();
+  const std::size_t removed = std::erase_if(findings, is_allowed);
   const bool fails =
       std::ranges::any_of(findings, [&](const auto& finding) { return fail_on.fails(finding); });
   const std::string report = format_report({.what = flags.run.what,
@@ -178,12 +179,11 @@ std::string_view format_among(std::span<char* const> arguments) {
     if (word.starts_with(kWithValue)) return word.substr(kWithValue.size());
     if (word == kOption && i + 1 < arguments.size()) return arguments[i + 1];
   }
-}
   return {};
+}
 
 }  // namespace
 
-void add_sanitize(Tool& tool) {
 FailureDocument sanitize_failure_document(std::span<char* const> arguments) {
   const std::string format(format_among(arguments));
   if (format != "sarif" && format != "html") return nullptr;
@@ -193,6 +193,7 @@ FailureDocument sanitize_failure_document(std::span<char* const> arguments) {
   };
 }
 
+void add_sanitize(Tool& tool) {
   tool.command<SanitizeFlags>(
       "sanitize", "run a kernel in the executor and report races, missing fences and waits, and other misuse",
       [](CLI::App& app, SanitizeFlags& flags) {
