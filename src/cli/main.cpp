@@ -6,16 +6,19 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <span>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <vector>
 
-#include "base/nearest.hpp"
 #include "base/standard_streams.hpp"
 #include "cli/command.hpp"
+#include "cli/common/did_you_mean.hpp"
 #include "cli/common/failure.hpp"
 #include "cli/common/say.hpp"
 #include "cli/common/usage.hpp"
+#include "cli/sanitize/sanitize_report.hpp"
 #include "ptxloom/context.hpp"
 
 namespace ptxloom::cli {
@@ -70,7 +73,7 @@ void check_subcommand(const Tool& tool, const char* word) {
   for (const CLI::App* command : tool.app.get_subcommands({})) names.push_back(command->get_name());
   if (word[0] == '-' || std::ranges::find(names, word) != names.end()) return;
   throw Error(ErrorKind::usage, "unknown-subcommand", fmt::format("there is no subcommand '{}'", word),
-              fmt::format("did you mean '{}'? ptxloom --help lists them", nearest(word, names)));
+              did_you_mean(word, names) + "ptxloom --help lists them");
 }
 
 /// The arguments in CLI11's order, last first. `--set a=1 b=2` stands for `--set a=1 --set b=2`, and likewise
@@ -88,6 +91,13 @@ std::vector<std::string> arguments(int argc, char** argv) {
   }
   std::ranges::reverse(list);
   return list;
+}
+
+/// In the format that the arguments request, even if they are otherwise invalid.
+FailureDocument failure_document(std::span<char* const> arguments) {
+  if (wants_json(arguments)) return error_json;
+  const bool sanitizes = arguments.size() > 1 && std::string_view(arguments[1]) == "sanitize";
+  return sanitizes ? sanitize_failure_document(arguments.subspan(2)) : nullptr;
 }
 
 void print_help(const Tool& tool) { say("{}", tool.app.help()); }
@@ -122,8 +132,8 @@ int main(int argc, char** argv) {
   fill_closed_streams();
   ::signal(SIGPIPE, SIG_IGN);  // a reader that has gone is an ordinary error
   cli::tell_of_uncaught();
-  const int code =
-      cli::guarded(cli::wants_json({argv, static_cast<std::size_t>(argc)}), cli::run, argc, argv);
+  const std::span<char* const> arguments(argv, static_cast<std::size_t>(argc));
+  const int code = cli::guarded(cli::failure_document(arguments), cli::run, argc, argv);
   errno = 0;
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
   const std::string reason = errno == 0 ? "" : ": " + std::generic_category().message(errno);

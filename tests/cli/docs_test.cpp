@@ -233,6 +233,24 @@ TEST_CASE("every code that the sources use is documented") {
   }
 }
 
+TEST_CASE("every code of a finding that the executor uses has an entry in findings.md") {
+  // A fault's code is the first text that it is called with; a finding's is that of its Misuse.
+  const std::regex code(R"re((?:\bfault\([^";]*|Misuse[^;"]*\.code = |\{\.code = )"([a-z]+(?:-[a-z]+)*)")re");
+  const std::string documented = read_text(kRoot / "docs/findings.md");
+  std::set<std::string> used;
+  for (const fs::path& file : sources({"src/exec"})) {
+    const std::string text = read_text(file);
+    for (std::sregex_iterator match(text.begin(), text.end(), code), end; match != end; ++match)
+      used.insert((*match)[1]);
+  }
+  CHECK(used.size() > 40);
+  CHECK(used.contains("trap"));
+  for (const std::string& one : used) {
+    CAPTURE(one);
+    CHECK(documented.find("### `" + one + "`\n") != std::string::npos);
+  }
+}
+
 TEST_CASE("every documented code exists") {
   std::string all;
   for (const fs::path& file : sources({"src", "templates", "include"})) all += read_text(file);

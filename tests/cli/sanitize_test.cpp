@@ -93,6 +93,10 @@ TEST_CASE("sanitize says what is wrong with its options before it runs") {
   CHECK(unknown.code == 2);
   CHECK_THAT(unknown.err, ContainsSubstring("allowed:2: there is no code 'data-rice'") &&
                               ContainsSubstring("did you mean 'data-race'?"));
+  const ToolResult far = reverse.run({"--allow", "foo"});
+  CHECK_THAT(far.err, ContainsSubstring("there is no code 'foo'") &&
+                          ContainsSubstring("findings.md lists the codes") &&
+                          !ContainsSubstring("did you mean"));
   for (const std::vector<std::string>& bad : std::vector<std::vector<std::string>>{{"--schedules", "0"},
                                                                                    {"--allow", "data-race:0"},
                                                                                    {"--allow", "data-race:"},
@@ -170,6 +174,75 @@ TEST_CASE("sanitize --format sarif and html say why a kernel was not run") {
                                     ContainsSubstring(error["code"].get<std::string>()) &&
                                     ContainsSubstring("</html>"));
   }
+}
+
+TEST_CASE("sanitize says in each format that an option is wrong") {
+  const Reverse reverse;
+  for (const std::vector<std::string>& bad : std::vector<std::vector<std::string>>{{"--schedules", "0"},
+                                                                                   {"--seed", "-1"},
+                                                                                   {"--step-limit", "x"},
+                                                                                   {"--smem", "q"},
+                                                                                   {"--schedule", "first"},
+                                                                                   {"--no-such-option"},
+                                                                                   {"--docs-url", ""}}) {
+    CAPTURE(bad);
+    const auto run = [&](const std::string& format) {
+      std::vector<std::string> words = bad;
+      words.insert(words.end(), {"--format", format});
+      const ToolResult result = reverse.run(words);
+      CHECK(result.code == 2);
+      return result.out;
+    };
+    const auto error = nlohmann::json::parse(run("json"))["error"];
+    const auto invocation = nlohmann::json::parse(run("sarif"))["runs"][0]["invocations"][0];
+    CHECK(invocation["executionSuccessful"] == false);
+    CHECK(invocation["toolExecutionNotifications"][0]["descriptor"]["id"] == error["code"]);
+    CHECK_THAT(run("html"), ContainsSubstring("reverse.ptx") &&
+                                ContainsSubstring("The kernel was not run.") &&
+                                ContainsSubstring(error["code"].get<std::string>()));
+  }
+  CHECK(reverse.run({"--format", "text", "--schedules", "0"}).out.empty());
+  CHECK(reverse.run({"--format=sarif", "--schedules", "0"}).out.find("executionSuccessful") !=
+        std::string::npos);
+}
+
+TEST_CASE("sanitize --format sarif names files by URIs") {
+  const TemporaryFolder folder;
+  const std::string file = (folder.path() / "my kernel 100%#1.ptx").string();
+  const std::string whole = read_file(source_folder() + "/samples/reverse.ptx");
+  const auto run = [&](const std::string& text) {
+    std::ofstream(file) << text;
+    return nlohmann::json::parse(
+        run_tool({"sanitize", file, "--grid", "1", "--block", "64", "--arg",
+                  "out=u32[64]:" + (folder.path() / "out.npy").string(), "--format", "sarif"})
+            .out)["runs"][0];
+  };
+  const auto uri_of = [](const nlohmann::json& location) {
+    return location["physicalLocation"]["artifactLocation"]["uri"].get<std::string>();
+  };
+  const std::string expected = folder.path().string() + "/my%20kernel%20100%25%231.ptx";
+  CHECK(uri_of(run(whole)["results"][0]["locations"][0]) == expected);
+  const auto failed =
+      run(whole.substr(0, whole.size() / 2))["invocations"][0]["toolExecutionNotifications"][0];
+  CHECK(uri_of(failed["locations"][0]) == expected);
+}
+
+TEST_CASE("a trap is a finding with a rule, which may be allowed") {
+  const TemporaryFolder folder;
+  const std::string file = (folder.path() / "trap.ptx").string();
+  std::ofstream(file)
+      << ".version 9.0\n.target sm_90\n.address_size 64\n.visible .entry k() {\n  .reg .u32 %x;\n  "
+         "mov.u32 %x, %envreg2;\n  trap;\n}\n";
+  const auto run = [&](std::vector<std::string> options) {
+    options.insert(options.begin(), {"sanitize", file, "--grid", "1", "--block", "1"});
+    return run_tool(options);
+  };
+  CHECK_THAT(run({}).out, ContainsSubstring("trap: the kernel stops itself here") &&
+                              ContainsSubstring("give --cooperative"));
+  CHECK(run({"--allow", "trap"}).code == 0);
+  CHECK(run({"--fail-on", "trap"}).code == 1);
+  const auto sarif = nlohmann::json::parse(run({"--format", "sarif"}).out)["runs"][0];
+  CHECK(sarif["tool"]["driver"]["rules"][0]["id"] == "trap");
 }
 
 TEST_CASE("sanitize --format sarif has the level of each code, and explains it") {

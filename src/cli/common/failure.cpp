@@ -88,27 +88,27 @@ std::string error_json(const std::vector<Diagnostic>& diagnostics) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-int report_failure(ErrorKind kind, std::vector<Diagnostic> diagnostics, bool json) {
+int report_failure(ErrorKind kind, std::vector<Diagnostic> diagnostics, const FailureDocument& document) {
   for (Diagnostic& diagnostic : diagnostics) {
     diagnostic.hint = in_tool_words(std::move(diagnostic.hint));
     say("{}\n", to_string(diagnostic));
   }
-  if (json) {
-    const std::string text = error_json(diagnostics);
+  if (document) {
+    const std::string text = document(diagnostics);
     std::fwrite(text.data(), 1, text.size(), stdout);
   }
   return exit_code(kind);
 }
 
-int guarded(bool json, int (*work)(int argc, char** argv), int argc, char** argv) {
+int guarded(const FailureDocument& document, int (*work)(int argc, char** argv), int argc, char** argv) {
   try {
     return work(argc, argv);
   } catch (const Error& error) {
-    return report_failure(error.kind(), error.diagnostics(), json);
+    return report_failure(error.kind(), error.diagnostics(), document);
   } catch (...) {
     // A failed write to stdout is reported once, at the end.
     if (std::ferror(stdout) != 0) return exit_code(ErrorKind::usage);
-    return report_failure(ErrorKind::usage, {describe_exception()}, json);
+    return report_failure(ErrorKind::usage, {describe_exception()}, document);
   }
 }
 

@@ -16,6 +16,7 @@ constexpr Words kWords[] = {
     {"clear must_hit (TuneOptions, SpecialiseOptions)", "leave out --must-hit"},
     {"allow linking (LinkOptions::cached_only)", "leave out --must-hit"},
     {"raise Launch::step_limit", "raise --step-limit"},
+    {"set Launch::cooperative", "give --cooperative"},
     {"make the context on a GPU, or use cpu", "use --device gpu, gpu:N, all or cpu"},
     {"tune each kind of GPU separately",
      "tune each kind of GPU separately: use --device all without mpirun, or --device gpu:N"},

@@ -4,12 +4,13 @@
 #include <algorithm>
 #include <cstdio>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/file.hpp"
-#include "base/nearest.hpp"
+#include "cli/common/did_you_mean.hpp"
 #include "cli/common/number.hpp"
 #include "cli/run/run.hpp"
 #include "cli/run/run_output.hpp"
@@ -48,7 +49,7 @@ void check_code(const std::string& where, const std::string& code) {
   for (const SanitizeCode& each : sanitize_codes()) codes.push_back(each.code);
   if (std::ranges::find(codes, code) != codes.end()) return;
   throw Error(ErrorKind::usage, "unknown-code", fmt::format("{}: there is no code '{}'", where, code),
-              fmt::format("did you mean '{}'? docs/findings.md lists the codes", nearest(code, codes)));
+              did_you_mean(code, codes) + "docs/findings.md lists the codes");
 }
 
 Allowed parse_allowed(const std::string& where, const std::string& text) {
@@ -134,12 +135,7 @@ class Schedules {
   exec::Reversals reversals_;
 };
 
-void write_report(const SanitizeReport& report, const std::string& format) {
-  const std::string text = format_report(report, format);
-  std::fwrite(text.data(), 1, text.size(), stdout);
-}
-
-int judge(const Tool& tool, const SanitizeFlags& flags) {
+int run_sanitize(const Tool& tool, const SanitizeFlags& flags) {
   std::vector<Allowed> allowed;
   for (const std::string& text : flags.allow) allowed.push_back(parse_allowed("--allow", text));
   for (const std::string& file : flags.suppressions) read_suppressions(file, allowed);
@@ -157,34 +153,45 @@ int judge(const Tool& tool, const SanitizeFlags& flags) {
     if (run.repeats) run.print = [](const exec::Printed&) {};  // once is enough
     run_what(tool, run);
   }
-  std::vector<exec::Finding> findings = collected.all();
-  const std::size_t removed = std::erase_if(findings, [&](const exec::Finding& finding) {
+  const auto is_allowed = [&](const exec::Finding& finding) {
     return std::ranges::any_of(allowed, [&](const Allowed& each) { return each.covers(finding); });
-  });
+  };
+  std::vector<exec::Finding> findings = collected.all();
+  const std::size_t removed = std::erase_if(findings, is_allowed);
   const bool fails =
       std::ranges::any_of(findings, [&](const auto& finding) { return fail_on.fails(finding); });
-  write_report({.what = flags.run.what,
-                .findings = findings,
-                .allowed = removed,
-                .seed = run.seed,
-                .ok = !fails,
-                .docs_url = flags.docs_url},
-               flags.format);
+  const std::string report = format_report({.what = flags.run.what,
+                                            .findings = findings,
+                                            .allowed = removed,
+                                            .seed = run.seed,
+                                            .ok = !fails,
+                                            .docs_url = flags.docs_url},
+                                           flags.format);
+  std::fwrite(report.data(), 1, report.size(), stdout);
   return fails ? 1 : 0;
 }
 
-// What reads SARIF or shows the page learns of a failure, too.
-int run_sanitize(const Tool& tool, const SanitizeFlags& flags) {
-  try {
-    return judge(tool, flags);
-  } catch (const Error& error) {
-    if (flags.format == "sarif" || flags.format == "html")
-      write_report({.what = flags.run.what, .ok = false, .failure = error.diagnostics()}, flags.format);
-    throw;
+/// The value of --format; "" if there is none.
+std::string_view format_among(std::span<char* const> arguments) {
+  constexpr std::string_view kOption = "--format", kWithValue = "--format=";
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const std::string_view word = arguments[i];
+    if (word.starts_with(kWithValue)) return word.substr(kWithValue.size());
+    if (word == kOption && i + 1 < arguments.size()) return arguments[i + 1];
   }
+  return {};
 }
 
 }  // namespace
+
+FailureDocument sanitize_failure_document(std::span<char* const> arguments) {
+  const std::string format(format_among(arguments));
+  if (format != "sarif" && format != "html") return nullptr;
+  const std::string first = arguments.front();  // as a rule, of what to run
+  return [format, what = first.starts_with("-") ? "" : first](const std::vector<Diagnostic>& diagnostics) {
+    return format_report({.what = what, .ok = false, .failure = diagnostics}, format);
+  };
+}
 
 void add_sanitize(Tool& tool) {
   tool.command<SanitizeFlags>(

@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 
+#include "cli/common/failure.hpp"
 #include "ptxloom/error.hpp"
 #include "ptxloom/findings.hpp"
 
@@ -19,7 +20,8 @@ struct SanitizeReport {
   std::size_t allowed = 0;                  ///< how many are
   std::uint64_t seed = 0;                   ///< of inputs and schedules
   bool ok = true;                           ///< no finding makes the command fail
-  /// Why the kernel was not run; then there are no findings. Text and JSON say it elsewhere (failure.hpp).
+  /// Why the kernel was not run; then there are no findings. Of SARIF and HTML; text and JSON say it
+  /// elsewhere (failure.hpp).
   std::span<const Diagnostic> failure = {};
   std::string docs_url;  ///< where docs/findings.md is published; empty: it is not
 };
@@ -28,6 +30,9 @@ std::string sanitize_text(const SanitizeReport& report);
 std::string sanitize_json(const SanitizeReport& report);
 std::string sanitize_sarif(const SanitizeReport& report);
 std::string sanitize_html(const SanitizeReport& report);
+
+/// What says a failure in SARIF or HTML, if the arguments of `sanitize` request one of them.
+FailureDocument sanitize_failure_document(std::span<char* const> arguments);
 
 // What they share.
 /// "kernel.ptx:14:3", or the template's name.

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
 
 #include "cli/common/tool_words.hpp"
 #include "cli/sanitize/sanitize_codes.hpp"
@@ -30,9 +32,24 @@ SourceLine annotated(const std::string& what, const Site& site) {
   return site.file.empty() ? SourceLine{what, site.line} : SourceLine{site.file, site.file_line};
 }
 
+// A file name as a URI reference (RFC 3986, 3.3): what may not stand in a path is percent-encoded. So is a
+// colon, which would end a scheme.
+std::string uri_of(const std::string& file) {
+  constexpr std::string_view kPath = "-._~/!$&'()*+,;=@";
+  std::string uri;
+  for (const char c : file) {
+    const bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+    if (is_letter || (c >= '0' && c <= '9') || kPath.find(c) != std::string_view::npos)
+      uri += c;
+    else
+      uri += fmt::format("%{:02X}", static_cast<unsigned char>(c));
+  }
+  return uri;
+}
+
 Json location_json(const std::string& what, const Site& site) {
   const auto [file, line] = annotated(what, site);
-  Json physical = {{"artifactLocation", {{"uri", file}}}};
+  Json physical = {{"artifactLocation", {{"uri", uri_of(file)}}}};
   if (line > 0) physical["region"] = {{"startLine", line}};
   return {{"physicalLocation", physical}, {"message", {{"text", describe_side(what, site)}}}};
 }
@@ -68,7 +85,7 @@ Json notification_json(const std::string& what, const Diagnostic& diagnostic) {
   if (diagnostic.line > 0)
     json["locations"] = Json::array(
         {{{"physicalLocation",
-           {{"artifactLocation", {{"uri", what}}}, {"region", {{"startLine", diagnostic.line}}}}}}});
+           {{"artifactLocation", {{"uri", uri_of(what)}}}, {"region", {{"startLine", diagnostic.line}}}}}}});
   return json;
 }
 

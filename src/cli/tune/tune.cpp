@@ -135,7 +135,7 @@ TuneOutcome tune_on(const Context& context, const Task& task, const TuneFlags& o
 int code_of(const std::vector<TuneOutcome>& outcomes, bool tells = true) {
   for (const TuneOutcome& outcome : outcomes) {
     if (const auto failure = failure_of(outcome)) {
-      if (tells) report_failure(failure->kind(), failure->diagnostics(), false);
+      if (tells) report_failure(failure->kind(), failure->diagnostics(), {});
       return exit_code(failure->kind());
     }
     if (outcome.result.search.interrupted) return kInterrupted;
@@ -157,7 +157,7 @@ int tell(const std::vector<TuneOutcome>& outcomes, const TuneFlags& options) {
     write_file(options.report, to_html(outcomes));
     return 0;
   } catch (const Error& error) {
-    return report_failure(error.kind(), error.diagnostics(), false);
+    return report_failure(error.kind(), error.diagnostics(), {});
   }
 }
 

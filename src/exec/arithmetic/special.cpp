@@ -70,7 +70,20 @@ Value lanemask_ge(const Warp&, int lane, std::size_t) { return 0u - lane_bit(lan
 Value clock(const Warp& w, int, std::size_t) { return w.steps(); }
 Value clock_high(const Warp& w, int, std::size_t) { return w.steps() >> 32; }
 Value dynamic_shared(const Warp& w, int, std::size_t) { return grid_of(w).launch().shared_bytes; }
-Value all_shared(const Warp& w, int, std::size_t) { return grid_of(w).shared_bytes(); }
+Value own_shared(const Warp& w, int, std::size_t) { return grid_of(w).own_shared_bytes(); }
+Value all_shared(const Warp& w, int, std::size_t) {
+  return grid_of(w).own_shared_bytes() + grid_of(w).code().sm.shared_reserved;
+}
+
+// The reserved part of shared memory. CUDA's cooperative groups have barriers at its offset number 1, which
+// the hardware sets to 0.
+Value reserved_begin(const Warp& w, int, std::size_t) { return grid_of(w).reserved_shared().begin; }
+Value reserved_end(const Warp& w, int, std::size_t) { return grid_of(w).reserved_shared().end; }
+Value reserved_bytes(const Warp& w, int, std::size_t) { return grid_of(w).code().sm.shared_reserved; }
+Value reserved_second(const Warp& w, int lane, std::size_t axis) {
+  constexpr Value first_bytes = 32;
+  return reserved_begin(w, lane, axis) + first_bytes;
+}
 
 // %envreg1 and %envreg2 are the workspace of a cooperative grid: CUDA's cooperative groups look there.
 Value workspace_high(const Warp& w, int, std::size_t) { return grid_of(w).workspace() >> 32; }
@@ -99,13 +112,14 @@ constexpr std::array kScalars{
     SpecialRegister{"globaltimer_lo", clock},
     SpecialRegister{"globaltimer_hi", clock_high},
     SpecialRegister{"dynamic_smem_size", dynamic_shared},
-    SpecialRegister{"total_smem_size", all_shared},
+    SpecialRegister{"total_smem_size", own_shared},
     SpecialRegister{"aggr_smem_size", all_shared},
-    SpecialRegister{"reserved_smem_offset_begin", zero},
-    SpecialRegister{"reserved_smem_offset_end", zero},
-    SpecialRegister{"reserved_smem_offset_cap", zero},
-    SpecialRegister{"reserved_smem_offset_", zero},  // followed by a number
-    SpecialRegister{"pm", zero},                     // followed by a number
+    SpecialRegister{"reserved_smem_offset_begin", reserved_begin},
+    SpecialRegister{"reserved_smem_offset_end", reserved_end},
+    SpecialRegister{"reserved_smem_offset_cap", reserved_bytes},
+    SpecialRegister{"reserved_smem_offset_", reserved_begin},  // followed by 0
+    SpecialRegister{"reserved_smem_offset_1", reserved_second},
+    SpecialRegister{"pm", zero},  // followed by a number
     SpecialRegister{"envreg1", workspace_high},
     SpecialRegister{"envreg2", workspace_low},
     SpecialRegister{"envreg", zero},  // followed by another number
@@ -159,10 +173,19 @@ Special find_special(const Decoder& decoder, std::span<const SpecialRegister> am
   return found->value;
 }
 
-SpecialPlan::Element element_of(const Decoder& decoder) {
-  std::string_view name = decoder.word("register");
-  if (name == "envreg" && decoder.word("number") == "1") name = "envreg1";
-  if (name == "envreg" && decoder.word("number") == "2") name = "envreg2";
+// The register as the tables name it.
+std::string_view name_of(const Decoder& decoder) {
+  const std::string_view name = decoder.word("register"), number = decoder.word("number");
+  if (name == "envreg" && number == "1") return "envreg1";
+  if (name == "envreg" && number == "2") return "envreg2";
+  if (name == "reserved_smem_offset_" && number == "1") return "reserved_smem_offset_1";
+  return name;
+}
+
+SpecialPlan::Element element_of(Decoder& decoder) {
+  std::string_view name = name_of(decoder);
+  if (name == "envreg1" || name == "envreg2") decoder.mark_workspace();
+  if (name.starts_with("reserved_smem_offset")) decoder.mark_reserved_shared();
   if (name.ends_with(".w")) return {zero};
   if (name.size() < 2 || name[name.size() - 2] != '.') return {find_special(decoder, kScalars, name)};
   const auto axis = static_cast<std::size_t>(name.back() - 'x');

@@ -12,6 +12,7 @@
 #include "exec/machine/call.hpp"
 #include "exec/machine/decoder.hpp"
 #include "exec/machine/fault.hpp"
+#include "exec/machine/grid.hpp"
 #include "exec/machine/members.hpp"
 
 // Branches, exits and barriers (PTX ISA 9.7.12 and 9.7.13). Memory is coherent here, so fences need not order
@@ -60,11 +61,17 @@ void emit_end(Decoder& decoder, Semantic run) {
 
 void decode_return(Decoder& decoder) { emit_end(decoder, decoder.in_kernel() ? &run_exit : &run_return); }
 
+void run_trap(Warp& warp, const Operation& op, Mask mask) {
+  const Grid& grid = warp.block().grid();
+  // CUDA's grid.sync() stops where there is no workspace.
+  const bool lacks_workspace = grid.code().uses_workspace && !grid.launch().cooperative;
+  fault(warp, op, mask, "trap", "the kernel stops itself here",
+        lacks_workspace ? "set Launch::cooperative: the kernel looks for the barrier of a cooperative grid"
+                        : "look for the check that branches here");
+}
+
 void decode_exit(Decoder& decoder) {
-  if (decoder.word("op") == "exit") return emit_end(decoder, &run_exit);
-  emit_end(decoder, [](Warp& warp, const Operation& op, Mask mask) {
-    fault(warp, op, mask, "trap", "the kernel stops itself here", "look for the check that branches here");
-  });
+  emit_end(decoder, decoder.word("op") == "exit" ? &run_exit : &run_trap);
 }
 
 // The value of an operand that must be the same in all lanes of the mask.

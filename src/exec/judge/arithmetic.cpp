@@ -180,7 +180,8 @@ void Arithmetic::check_small(const Pending& done, const Actor& actor, const std:
       std::ranges::any_of(in, [&](double value) { return is_subnormal(value, least_in); });
   if (plan.flushes && subnormal_in) return find("it takes a subnormal operand for 0 (.ftz): of " + from(in));
   if (!plan.scales && !plan.narrows) return;
-  if (in.empty()) return;  // an integer: its magnitude is 0, or at least 1
+  if (in.empty()) return;                       // an integer: its magnitude is 0, or at least 1
+  if (plan.scales && any_infinite(in)) return;  // a finite value by infinity is 0 exactly
   const auto is_new = [&](double value) {
     return std::abs(value) < least && std::ranges::find(in, value) == in.end();
   };

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "exec/machine/code.hpp"
@@ -21,6 +22,17 @@ std::string argument_of(const Code& code, const Launch& launch, const Memory::Al
       return fmt::format(", allocated as argument {} ({})", i + 1, parameter.name);
   }
   return {};
+}
+
+std::string name_of(std::span<const Memory::Allocation> allocations, std::size_t i) {
+  const std::string& name = allocations[i].name;
+  return name.empty() ? fmt::format("buffer {}", i + 1) : name;
+}
+
+std::uint64_t distance_to(const Memory::Allocation& allocation, std::uint64_t address) {
+  if (address < allocation.address) return allocation.address - address;
+  const std::uint64_t offset = address - allocation.address;
+  return offset < allocation.bytes ? 0 : offset - allocation.bytes;
 }
 
 }  // namespace
@@ -44,10 +56,31 @@ std::string describe_allocated(const Code& code, const Launch& launch,
   for (std::size_t i = 0; i < allocations.size(); ++i) {
     const Memory::Allocation& each = allocations[i];
     if (memory < each.data || memory >= each.data + each.bytes) continue;
-    const std::string name = each.name.empty() ? fmt::format("buffer {}", i + 1) : each.name;
-    return fmt::format("{} + {:#x}{}", name, memory - each.data, argument_of(code, launch, each));
+    return fmt::format("{} + {:#x}{}", name_of(allocations, i), memory - each.data,
+                       argument_of(code, launch, each));
   }
   return "global memory";
+}
+
+std::optional<Beside> describe_beside(const Code& code, const Launch& launch,
+                                      std::span<const Memory::Allocation> allocations,
+                                      std::span<const Memory::Allocation> released, std::uint64_t address) {
+  const auto has_address = [&](const Memory::Allocation& each) {
+    return address - each.address < each.bytes;
+  };
+  if (allocations.empty() || std::ranges::any_of(released, has_address)) return std::nullopt;
+  const auto nearest = std::ranges::min_element(
+      allocations, {}, [&](const Memory::Allocation& each) { return distance_to(each, address); });
+  const std::string name = name_of(allocations, static_cast<std::size_t>(nearest - allocations.begin()));
+  const std::string which =
+      fmt::format("{} ({} bytes){}", name, nearest->bytes, argument_of(code, launch, *nearest));
+  const std::uint64_t distance = distance_to(*nearest, address);
+  if (address < nearest->address)
+    return Beside{fmt::format("{} - {:#x}", name, distance),
+                  fmt::format("{} bytes before {}", distance, which)};
+  return Beside{fmt::format("{} + {:#x}", name, address - nearest->address),
+                has_address(*nearest) ? "reaching over the end of " + which
+                                      : fmt::format("{} bytes past the end of {}", distance, which)};
 }
 
 }  // namespace ptxloom::exec

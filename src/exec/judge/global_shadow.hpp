@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -34,5 +36,15 @@ class GlobalShadow {
 /// (out)".
 std::string describe_allocated(const Code& code, const Launch& launch,
                                std::span<const Memory::Allocation> allocations, const std::byte* memory);
+
+/// An address that no allocation has, by the nearest one; nothing if it is in a released allocation, or if
+/// there are none.
+struct Beside {
+  std::string address;  ///< "buffer 1 + 0x1034"
+  std::string where;    ///< "52 bytes past the end of buffer 1 (4096 bytes), allocated as argument 1 (in)"
+};
+std::optional<Beside> describe_beside(const Code& code, const Launch& launch,
+                                      std::span<const Memory::Allocation> allocations,
+                                      std::span<const Memory::Allocation> released, std::uint64_t address);
 
 }  // namespace ptxloom::exec

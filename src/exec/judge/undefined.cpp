@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "exec/machine/call.hpp"
 #include "exec/machine/cluster.hpp"
 #include "ir/naming.hpp"
 
@@ -40,7 +41,11 @@ void Undefined::start() {
   registers_.resize(blocks.size() * blocks.front().warps().size());
   for (RegisterShadow& shadow : registers_) shadow.reset(grid.code());
   shared_.resize(blocks.size());
-  for (MemoryShadow& shadow : shared_) shadow.reset(grid.shared_bytes());
+  for (MemoryShadow& shadow : shared_) {
+    shadow.reset(grid.shared_bytes());
+    const auto reserved = grid.reserved_shared();
+    shadow.define(reserved.begin, reserved.end - reserved.begin);
+  }
   local_.resize(registers_.size());
   for (MemoryShadow& shadow : local_) shadow.reset(grid.code().local_bytes * std::size_t{kLanes});
   if (origins_set_ || register_origins_.empty()) {  // most kernels set none
@@ -106,12 +111,12 @@ Mask Undefined::check(Warp& warp, const Operation& op, Mask lanes, const FlowPie
           "{} {}, of which bits {:#x} are uninitialised, or computed from uninitialised bits{}", what,
           piece.reg == nullptr ? "a value" : ir::name_of(*piece.reg), bits, describe(warp, origin));
     };
-    if (!goes_on) fault(warp, op, lane_bit(lane), "undefined-value", text(), kDefine);
     Misuse misuse{.code = "undefined-value"};
     if (origin != Origins::kRegister) {
       misuse.other_warp = &warp;
       misuse.other_op = &cluster_->grid().code().operations[origins_.at(origin).op];
     }
+    if (!goes_on) fault(Actor{&warp, &op, lane}, misuse, text(), kDefine);
     report({&warp, &op, lane}, misuse, kDefine, text);
     shadow.set(piece.slot, lane, 0);
     found |= lane_bit(lane);
@@ -130,15 +135,47 @@ Mask Undefined::check_addresses(Warp& warp, const Operation& op, const DataFlow&
   return found;
 }
 
+// What a load at an undefined address leaves undefined has the origin of that address.
+void Undefined::carry_address_origin(const Warp& warp, const DataFlow& flow) {
+  const auto has_origin = [&](const FlowPiece& piece) {
+    return piece.reg != nullptr && origin_of(warp, piece.slot) != Origins::kRegister;
+  };
+  const auto address = std::ranges::find_if(flow.addresses, has_origin);
+  if (address == flow.addresses.end()) return;
+  const Origin origin = origin_of(warp, address->slot);
+  const RegisterShadow& shadow = registers_of(warp);
+  for (const FlowPiece& piece : flow.out)
+    if (piece.reg != nullptr && !shadow.is_defined(piece.slot)) set_origin(warp, piece.slot, origin);
+}
+
+// Which elements of a matrix are undefined its instruction knows (matrix/undefined_elements.hpp); where they
+// come from is known by register.
+void Undefined::carry_matrix_origin(const Warp& warp, const DataFlow& flow) {
+  const Origin origin = origin_of_inputs(warp, flow);
+  if (origin == Origins::kRegister && !origins_set_) return;
+  for (const FlowPiece& piece : flow.out)
+    if (piece.reg != nullptr) set_origin(warp, piece.slot, origin);
+}
+
+void Undefined::check_call(Warp& warp, const Operation& op, Mask lanes) {
+  if (op.run != &run_call) return;
+  const auto& address = op.plan_as<CallPlan>().address;
+  if (address) check(warp, op, lanes, {.slot = *address, .bits = 64}, "the address that it calls is", false);
+}
+
 Mask Undefined::executes(Warp& warp, const Operation& op, const DataFlow& flow, Mask group, Mask lanes) {
   if (op.is_call) flow_ = nullptr;  // calls move values with their undefined bits (machine/location.hpp)
   if (!op.begins && !op.is_call) return lanes;
   if (op.guarded) check(warp, op, group, {.slot = op.guard, .bits = 1}, "it is guarded by", true);
+  if (op.is_call) check_call(warp, op, lanes);
   if (lanes == 0 || op.is_call) return lanes;
   flow_ = &flow;
   undefined_in_ = false;
   const bool is_matrix = flow.rule == FlowRule::matrix;
-  lanes &= ~check_addresses(warp, op, flow, lanes);
+  const Mask left_out = check_addresses(warp, op, flow, lanes);
+  if (left_out != 0) carry_address_origin(warp, flow);
+  if (is_matrix) carry_matrix_origin(warp, flow);
+  lanes &= ~left_out;
   if (flow.rule == FlowRule::decides)
     for (const FlowPiece& piece : flow.in) check(warp, op, lanes, piece, "it depends on", false);
   if (!is_matrix) carry(warp, flow, lanes);

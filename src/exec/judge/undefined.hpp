@@ -76,6 +76,9 @@ class Undefined {
   /// count as defined, else the kernel stops.
   Mask check(Warp& warp, const Operation& op, Mask lanes, const FlowPiece& piece, const char* what,
              bool goes_on);
+  void check_call(Warp& warp, const Operation& op, Mask lanes);
+  void carry_address_origin(const Warp& warp, const DataFlow& flow);
+  void carry_matrix_origin(const Warp& warp, const DataFlow& flow);
   Mask check_addresses(Warp& warp, const Operation& op, const DataFlow& flow, Mask lanes);
 
   using Origin = Origins::Id;
@@ -91,8 +94,9 @@ class Undefined {
   void store(const Actor& actor, MemoryShadow& shadow, std::size_t offset, std::uint32_t bytes);
   void store_padding(const Actor& actor, MemoryShadow& shadow, std::size_t offset, std::uint32_t bytes);
   std::byte stored_bits(const Actor& actor, std::uint32_t byte);
-  void update(const Actor& actor, std::span<std::byte> undefined);
+  void update(const Actor& actor, MemoryShadow& shadow, std::size_t offset, std::uint32_t bytes);
   Origin unwritten_shared(const Operation& op);
+  Origin updates_unwritten(const Operation& op);
   Origin unwritten_local(const Actor& actor, std::uint64_t offset);
   Origin unwritten_global(const Operation& op, const std::byte* memory);
   Origin lane_apart(const Warp& warp, const Operation& op, int lane);

@@ -82,7 +82,7 @@ void Undefined::store(const Actor& actor, MemoryShadow& shadow, std::size_t offs
   const std::span undefined = shadow.bits(offset, bytes);
   if (flow_ != nullptr && flow_->rule == FlowRule::update) {
     shadow.set_member(offset, bytes, flow_->element_bytes);
-    return update(actor, undefined);
+    return update(actor, shadow, offset, bytes);
   }
   const bool exact = flow_ != nullptr && flow_->exact && undefined_in_;
   for (std::uint32_t i = 0; i < bytes; ++i) undefined[i] = exact ? stored_bits(actor, i) : std::byte{};
@@ -110,15 +110,25 @@ void Undefined::write_local(const Actor& actor, std::uint64_t offset, std::uint3
 }
 
 // An atomic operation returns what was in memory; exch leaves its operand there.
-void Undefined::update(const Actor& actor, std::span<std::byte> undefined) {
-  RegisterShadow& shadow = registers_of(*actor.warp);
+void Undefined::update(const Actor& actor, MemoryShadow& shadow, std::size_t offset, std::uint32_t bytes) {
+  RegisterShadow& registers = registers_of(*actor.warp);
+  const std::span undefined = shadow.bits(offset, bytes);
   const bool was = any_of(undefined);
   const bool given = undefined_in_ && std::ranges::any_of(flow_->in, [&](const FlowPiece& piece) {
-                       return (shadow.undefined(piece.slot, actor.lane) & low_bits(piece.bits)) != 0;
+                       return (registers.undefined(piece.slot, actor.lane) & low_bits(piece.bits)) != 0;
                      });
-  std::ranges::fill(undefined, given || (was && !flow_->exchanges) ? std::byte{0xff} : std::byte{});
-  for (const FlowPiece& piece : flow_->out)
-    if (was && piece.reg != nullptr) shadow.set(piece.slot, actor.lane, ~std::uint64_t{0});
+  const bool stays = was && !flow_->exchanges;
+  std::ranges::fill(undefined, given || stays ? std::byte{0xff} : std::byte{});
+  if (!was && !given) return;
+  Origin origin = was ? shadow.origin(offset) : Origins::kRegister;
+  if (origin == Origins::kUnwritten) origin = updates_unwritten(*actor.op);
+  if (stays || given)
+    shadow.set_origin(offset, bytes, stays ? origin : origin_of_inputs(*actor.warp, *flow_));
+  for (const FlowPiece& piece : flow_->out) {
+    if (!was || piece.reg == nullptr) continue;
+    registers.set(piece.slot, actor.lane, ~std::uint64_t{0});
+    set_origin(*actor.warp, piece.slot, origin);
+  }
 }
 
 void Undefined::report_bytes(const Actor& actor, Origin origin, const std::string& what) {

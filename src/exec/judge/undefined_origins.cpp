@@ -18,6 +18,11 @@ Undefined::Origin Undefined::unwritten_shared(const Operation& op) {
                        [] { return std::string("loads them from shared memory that nobody has written"); });
 }
 
+Undefined::Origin Undefined::updates_unwritten(const Operation& op) {
+  return origins_.find(number_of(op), 0,
+                       [] { return std::string("updates shared memory that nobody has written"); });
+}
+
 Undefined::Origin Undefined::unwritten_local(const Actor& actor, std::uint64_t offset) {
   return origins_.find(number_of(*actor.op), 1, [&] {
     return fmt::format("loads them from {}, which nobody has written",

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <span>
 
 #include "exec/machine/cluster.hpp"
 #include "exec/machine/poison.hpp"
@@ -18,6 +19,8 @@ Block::Block(Cluster& cluster, std::uint32_t rank) : cluster_(cluster), grid_(cl
 void Block::start(const Index3& index) {
   index_ = index;
   std::ranges::fill(shared_, static_cast<std::byte>(kPoison));
+  const auto reserved = grid_.reserved_shared();
+  std::ranges::fill(std::span(shared_).subspan(reserved.begin), std::byte{});
   states_.reset();
   for (Warp& warp : warps_) warp.reset();
 }

@@ -110,8 +110,10 @@ struct Code {
   bool has_weak_fence = false;                  ///< a fence that is not fence.sc.gpu or .sys
   bool discards = false;                        ///< a discard.L2
   std::optional<std::uint32_t> grid_wait = {};  ///< the first griddepcontrol.wait
-  bool cancels = false;  ///< thread blocks take over the work of others (clusterlaunchcontrol)
-  bool prints = false;   ///< threads may write to the launch's output
+  bool cancels = false;               ///< thread blocks take over the work of others (clusterlaunchcontrol)
+  bool prints = false;                ///< threads may write to the launch's output
+  bool uses_reserved_shared = false;  ///< asks where the reserved part of shared memory is
+  bool uses_workspace = false;        ///< asks for the workspace of a cooperative grid
 
   const ir::Function& function_of(const Operation& op) const {
     return op.function == 0 ? kernel : callees[op.function - 1].function;

@@ -64,6 +64,8 @@ class Decoder {
   /// The kernel has a fence that is not fence.sc.gpu or .sys.
   void mark_weak_fence() { code_.has_weak_fence = true; }
   void mark_discarding() { code_.discards = true; }
+  void mark_reserved_shared() { code_.uses_reserved_shared = true; }
+  void mark_workspace() { code_.uses_workspace = true; }
   /// The operation that was emitted last waits for the grids before this one.
   void mark_grid_wait() {
     if (!code_.grid_wait) code_.grid_wait = static_cast<std::uint32_t>(code_.operations.size() - 1);

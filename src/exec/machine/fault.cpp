@@ -159,14 +159,15 @@ Findings::Key report_to(Findings& findings, const Actor& actor, const Misuse& mi
   return collect(findings, {*actor.warp, *actor.op, actor.lane}, misuse, hint, false, what);
 }
 
-void fault(const Warp& warp, const Operation& op, Mask lanes, std::string_view code, const std::string& what,
-           std::string hint) {
+namespace {
+
+[[noreturn]] void stop(const Doer& doer, const Misuse& misuse, const std::string& what, std::string hint) {
+  const auto& [warp, op, lane] = doer;
   const Grid& grid = warp.block().grid();
-  const int lane = std::countr_zero(lanes);
   if (Findings* const findings = grid.launch().findings)
-    collect(*findings, {warp, op, lane}, {.code = code}, hint, true, [&] { return what; });
+    collect(*findings, doer, misuse, hint, true, [&] { return what; });
   Diagnostic diagnostic;
-  diagnostic.code = code;
+  diagnostic.code = misuse.code;
   diagnostic.hint = std::move(hint);
   const std::string function =
       op.function == 0 ? "" : fmt::format("function {} of ", grid.code().function_of(op).name);
@@ -179,6 +180,17 @@ void fault(const Warp& warp, const Operation& op, Mask lanes, std::string_view c
     diagnostic.column = static_cast<int>(statement.column);
   });
   throw Error(ErrorKind::device_fault, {std::move(diagnostic)});
+}
+
+}  // namespace
+
+void fault(const Warp& warp, const Operation& op, Mask lanes, std::string_view code, const std::string& what,
+           std::string hint) {
+  stop({warp, op, std::countr_zero(lanes)}, {.code = code}, what, std::move(hint));
+}
+
+void fault(const Actor& actor, const Misuse& misuse, const std::string& what, std::string hint) {
+  stop({*actor.warp, *actor.op, actor.lane}, misuse, what, std::move(hint));
 }
 
 void fault(const Actor& actor, std::string_view code, const std::string& what, std::string hint) {

@@ -41,6 +41,8 @@ struct Misuse {
   std::string address = {};
   std::optional<Time> since = {};  ///< when the other side was, if it is an access of this cluster
 };
+/// A misuse after which the kernel cannot go on.
+[[noreturn]] void fault(const Actor& actor, const Misuse& misuse, const std::string& what, std::string hint);
 /// A misuse after which the kernel can go on: a fault, unless the launch collects findings.
 void report(const Actor& actor, const Misuse& misuse, const char* hint,
             const std::function<std::string()>& what);

@@ -123,6 +123,13 @@ Grid::Grid(const Code& code, const Memory& memory, const Launch& launch, std::ui
   if (launch.reversals != nullptr && code.communicates) uses_ = std::make_unique<PlaceUses>();
 }
 
+Grid::Part Grid::reserved_shared() const {
+  const std::size_t own = own_shared_bytes(), bytes = code_.sm.shared_reserved;
+  if (!code_.uses_reserved_shared || bytes == 0) return {.begin = own, .end = own};
+  const std::size_t begin = (own / bytes + 2) * bytes;
+  return {.begin = begin, .end = begin + bytes};
+}
+
 Index3 Grid::block_index(std::uint64_t cluster, std::uint32_t rank) const {
   const Index3 first = unflatten(cluster, grid_clusters_), within = unflatten(rank, cluster_);
   return {first[0] * cluster_[0] + within[0], first[1] * cluster_[1] + within[1],

@@ -64,7 +64,18 @@ class Grid {
   EarlyReads* early_reads() const { return early_.get(); }
   /// Null unless findings are collected.
   Paths* paths() const { return paths_.get(); }
-  std::size_t shared_bytes() const { return std::size_t{code_.dynamic_shared_offset} + launch_.shared_bytes; }
+  /// Of a thread block: the kernel's own, and all with the reserved part behind it.
+  std::size_t own_shared_bytes() const {
+    return std::size_t{code_.dynamic_shared_offset} + launch_.shared_bytes;
+  }
+  std::size_t shared_bytes() const { return reserved_shared().end; }
+  /// The part of a thread block's shared memory that is reserved for the system; empty if the kernel does not
+  /// ask where it is. The hardware has it first. Here it is last, and apart from what the kernel declares, so
+  /// that offsets are those of the kernel's variables and an access past their end is found.
+  struct Part {
+    std::size_t begin = 0, end = 0;
+  };
+  Part reserved_shared() const;
 
  private:
   const Code& code_;

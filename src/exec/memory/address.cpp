@@ -65,6 +65,20 @@ std::span<std::byte> piece(Warp& warp, int lane, StateSpace space) {
 
 bool is_shared(StateSpace space) { return space == StateSpace::shared || space == StateSpace::cluster; }
 
+[[noreturn]] void global_out_of_bounds(Warp& warp, const Operation& op, int lane, std::uint64_t address,
+                                       const std::string& access) {
+  constexpr const char* hint =
+      "check the index against the size of the buffer, and the guard of the last tile";
+  const Grid& grid = warp.block().grid();
+  const auto released = grid.memory().released();
+  const auto beside = describe_beside(grid.code(), grid.launch(), grid.allocations(), released, address);
+  if (!beside)
+    fault(warp, op, lane_bit(lane), "out-of-bounds",
+          access + ", " + describe_nearest(grid.allocations(), released, address), hint);
+  fault(Actor{&warp, &op, lane}, {.code = "out-of-bounds", .address = beside->address},
+        fmt::format("{}: {}, {}", access, beside->address, beside->where), hint);
+}
+
 [[noreturn]] void out_of_bounds(Warp& warp, const Operation& op, int lane, std::uint64_t address,
                                 const Reach& reach) {
   const Grid& grid = warp.block().grid();
@@ -74,9 +88,7 @@ bool is_shared(StateSpace space) { return space == StateSpace::shared || space =
       fault(warp, op, lane_bit(lane), "null-address", access,
             "the pointer is null: check the argument it comes from and the order of parameters");
     }
-    fault(warp, op, lane_bit(lane), "out-of-bounds",
-          access + ", " + describe_nearest(grid.allocations(), grid.memory().released(), address),
-          "check the index against the size of the buffer, and the guard of the last tile");
+    global_out_of_bounds(warp, op, lane, address, access);
   }
   const std::string room =
       is_shared(reach.space) ? describe_shared(grid)
@@ -128,13 +140,19 @@ bool is_watched(const Warp& warp, const Reach& reach) {
   return warp.traffic() != nullptr || (warp.judge() != nullptr && (!plain || warp.judge()->watches_global()));
 }
 
+// Whether shared memory has the bytes: in the kernel's own or in the reserved part.
+bool has_shared(const Grid& grid, std::uint64_t offset, std::uint64_t bytes) {
+  const auto reserved = grid.reserved_shared();
+  const std::size_t begin = offset < reserved.begin ? 0 : reserved.begin;
+  const std::size_t end = offset < reserved.begin ? grid.own_shared_bytes() : reserved.end;
+  return offset >= begin && offset <= end && end - offset >= bytes;
+}
+
 SharedPlace place_of(Warp& warp, const Operation& op, int lane, std::uint64_t address, const Reach& reach) {
   Block& block = block_of(warp, op, lane, address, reach);
   const std::uint32_t offset = shared_offset(address);
-  const std::span<std::byte> memory = block.shared();
-  if (offset > memory.size() || memory.size() - offset < reach.bytes)
-    out_of_bounds(warp, op, lane, address, reach);
-  const SharedPlace place{.block = &block, .offset = offset, .data = memory.data() + offset};
+  if (!has_shared(block.grid(), offset, reach.bytes)) out_of_bounds(warp, op, lane, address, reach);
+  const SharedPlace place{.block = &block, .offset = offset, .data = block.shared().data() + offset};
   if (Judge* judge = warp.judge()) judge->access({&warp, &op, lane}, place, reach);
   if (Traffic* traffic = warp.traffic()) traffic->access(Traffic::Kind::shared, offset, reach.bytes);
   return place;
@@ -218,7 +236,8 @@ void resolve(Warp& warp, const Operation& op, Mask mask, const Slot& slot, const
   }
   const std::uint64_t misaligned = reach.alignment - 1;
   const Memory::Allocation* last = nullptr;  // lanes mostly share an allocation
-  const std::span<std::byte> shared = warp.block().shared();
+  const std::span<std::byte> shared =
+      std::span(warp.block().shared()).first(warp.block().grid().own_shared_bytes());
   const std::uint64_t base = shared_base(warp.block().rank());
   for_lanes(mask, [&](int lane) {
     const std::uint64_t address = address_of(warp, slot, lane);
@@ -254,7 +273,7 @@ const Memory::Allocation* find_allocation(std::span<const Memory::Allocation> al
 
 std::string describe_shared(const Grid& grid) {
   return fmt::format("the thread block has {} bytes of shared memory, {} static and {} dynamic",
-                     grid.shared_bytes(), grid.code().static_shared_bytes, grid.launch().shared_bytes);
+                     grid.own_shared_bytes(), grid.code().static_shared_bytes, grid.launch().shared_bytes);
 }
 
 std::string describe_nearest(std::span<const Memory::Allocation> all,

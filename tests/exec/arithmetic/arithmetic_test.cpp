@@ -107,6 +107,15 @@ TEST_CASE("underflow of products, quotients and conversions, and operands that a
              ContainsSubstring("its result is 0 in .f32"));
 }
 
+TEST_CASE("a finite value divided by infinity is 0, which is no underflow") {
+  for (const char* body : {"div.rn.f32 %d, %a, %b;", "div.full.f32 %d, %a, %b;", "rcp.approx.f32 %d, %b;"}) {
+    CAPTURE(body);
+    CHECK(code(body, 1, kInf).empty());
+    CHECK(code(body, 1, -kInf).empty());
+  }
+  CHECK(code("div.rn.f32 %d, %a, %b;", 1e-30f, 1e30f) == "arithmetic-underflow");
+}
+
 TEST_CASE("matrix products begin a NaN only if no operand of the warp has one") {
   const std::string mma =
       ".reg .f32 %f<4>; cvt.rn.f16x2.f32 %p, %a, %a; cvt.rn.f16x2.f32 %q, %b, %b; mov.f32 %f0, 0f00000000; "

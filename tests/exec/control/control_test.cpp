@@ -152,7 +152,15 @@ TEST_CASE("an endless loop ends at the limit, named") {
   CHECK_THAT(d.message, ContainsSubstring("kernel k"));
 }
 
-TEST_CASE("a trap is a fault") { CHECK(fault_in(32, "setp.eq.u32 %p, %t, 9; @%p trap;").code == "trap"); }
+TEST_CASE("a trap is a fault") {
+  const Diagnostic d = fault_in(32, "setp.eq.u32 %p, %t, 9; @%p trap;");
+  CHECK(d.code == "trap");
+  CHECK(d.hint == "look for the check that branches here");
+  // grid.sync() stops itself where the launch has no workspace for it.
+  const std::string waits = "mov.u32 %x, %envreg1; setp.eq.u32 %p, %x, 0; @%p trap; trap;";
+  CHECK_THAT(fault_in(32, waits).hint, ContainsSubstring("set Launch::cooperative"));
+  CHECK(fault_in(32, waits, {.cooperative = true}).hint == d.hint);
+}
 
 TEST_CASE("among several faulty thread blocks the first is reported, for any number of host threads") {
   // Blocks from 37 on fail, one of the first two much later than the rest.

@@ -33,7 +33,7 @@ const Misuse kMisuses[] = {
      "mad.wide.u32 %g, %t, 4, %in;",
      "ld.global.u32 %x, [%g+136];",
      "",
-     {"thread (30,0,0)", "reads 4 bytes at 0x", "0 bytes past the end of allocation in, 256 bytes at 0x"}},
+     {"thread (30,0,0)", "reads 4 bytes at 0x", "in + 0x100, 0 bytes past the end of in (256 bytes)"}},
     {"out-of-bounds",
      "",
      "st.shared.u32 [%a+960], %t;",

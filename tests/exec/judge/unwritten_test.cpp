@@ -295,4 +295,64 @@ TEST_CASE("printf of a value that nobody has written") {
              ContainsSubstring("`ld.global.u32 %y, [%in];`") && ContainsSubstring("argument 2 (in)"));
 }
 
+TEST_CASE("an atomic operation on shared memory that nobody has written is where the value comes from") {
+  const std::string add = "atom.shared.add.u32 %x, [tile+4], 1;", later = "ld.shared.u32 %x, [tile+4];";
+  for (const std::string& body : {add + kStore, add + later + kStore})
+    CHECK_THAT(only(Buffers().findings_of(body, {}, 1)),
+               ContainsSubstring("`atom.shared.add.u32 %x, [tile+4], 1;`") &&
+                   ContainsSubstring("updates shared memory that nobody has written"));
+  CHECK(Buffers().findings_of("st.shared.u32 [tile+4], 0;" + add + later + kStore, {}, 1).empty());
+  const std::string given =
+      "ld.local.u32 %y, [mine+8]; st.shared.u32 [tile+4], 0; red.shared.add.u32 [tile+4], %y;";
+  CHECK_THAT(only(Buffers().findings_of(given + later + kStore, {}, 1)),
+             ContainsSubstring("`ld.local.u32 %y, [mine+8];`"));
+}
+
+TEST_CASE("a race is reported instead of what an atomic operation or a matrix product make of it") {
+  const std::string races =
+      "mov.u32 %s, tile; mad.lo.u32 %s, %t, 4, %s; .reg .u32 %peer; xor.b32 %peer, %s, 128; .reg .f32 %c<4>; "
+      "mov.f32 %c0, 0f00000000; ";
+  const std::string product =
+      "mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%c0, %c1, %c2, %c3}, {%x, %x}, {%x}, {%c0, %c0, "
+      "%c0, "
+      "%c0}; st.global.f32 [%o], %c0;";
+  for (const std::string& reads :
+       {"atom.shared.add.u32 %x, [%peer], 1;" + kStore, "ld.shared.u32 %x, [%peer];" + product}) {
+    const auto findings = Buffers().findings_of(races + "st.shared.u32 [%s], %t;" + reads, {}, 64);
+    for (const Finding& finding : findings) UNSCOPED_INFO(finding.code << ": " << finding.what);
+    REQUIRE(findings.size() == 1);
+    CHECK(findings[0].code == "data-race");
+  }
+}
+
+TEST_CASE("a call of a function whose address is undefined is that, and no wrong address") {
+  const std::string call =
+      "proto: .callprototype (.reg .u32 _) _ (.reg .u32 _); call (%x), %f, (%t), proto;" + kStore;
+  const std::string functions = ".func (.reg .u32 %r) same(.reg .u32 %v) { mov.u32 %r, %v; ret; }\n";
+  const auto findings = findings_of("ld.shared.u64 %f, [tile];" + call, functions);
+  CHECK_THAT(only(findings), ContainsSubstring("the address that it calls") &&
+                                 ContainsSubstring("`ld.shared.u64 %f, [tile];`"));
+  CHECK(findings[0].fatal);
+  CHECK(findings_of("mov.u64 %f, same; " + call, functions).empty());
+  // From a table at an undefined address: both come from the load of that.
+  const auto table = findings_of("ld.shared.u64 %a, [tile]; ld.global.u64 %f, [%a];" + call, functions);
+  REQUIRE(table.size() == 2);
+  for (const Finding& finding : table) {
+    CHECK(finding.code == "undefined-value");
+    REQUIRE(finding.other);
+    CHECK(finding.other->text == "ld.shared.u64 %a, [tile];");
+  }
+}
+
+TEST_CASE("an access beside a buffer names it, as other findings do") {
+  const auto findings = Buffers().findings_of("ld.global.u32 %x, [%in+308];" + kStore, {}, 1);
+  REQUIRE(findings.size() == 1);
+  CHECK(findings[0].code == "out-of-bounds");
+  CHECK(findings[0].address == "buffer 2 + 0x134");
+  CHECK_THAT(findings[0].what,
+             ContainsSubstring("reads 4 bytes at 0x") &&
+                 ContainsSubstring("of global memory: buffer 2 + 0x134, 52 bytes past the "
+                                   "end of buffer 2 (256 bytes), allocated as argument 2 (in)"));
+}
+
 }  // namespace ptxloom::exec::test::unwritten_test

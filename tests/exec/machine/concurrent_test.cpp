@@ -116,7 +116,7 @@ TEST_CASE("an access beside a variable says so") {
       program_of(kOutIn, ".reg .u32 %x; ld.global.u32 %x, [v+8];\n", ".global .align 4 .u32 v[2] = {1, 2};");
   const Diagnostic d = fault_of([&] { run<std::uint32_t>(program, 1, 1); });
   CHECK(d.code == "out-of-bounds");
-  CHECK(d.message.find("past the end of allocation v, 8 bytes") != std::string::npos);
+  CHECK(d.message.find("past the end of v (8 bytes)") != std::string::npos);
 }
 
 TEST_CASE("atomic operations of launches at the same time are atomic") {

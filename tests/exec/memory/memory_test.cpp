@@ -219,7 +219,7 @@ TEST_CASE("a global access out of bounds names instruction, thread and allocatio
   CHECK_THAT(d.message, ContainsSubstring("ld.global.u32") &&
                             ContainsSubstring("block (0,0,0), thread (38,0,0) (warp 1, lane 6)"));
   CHECK_THAT(d.message, ContainsSubstring("reads 4 bytes") &&
-                            ContainsSubstring("0 bytes past the end of allocation in, 160 bytes"));
+                            ContainsSubstring("in + 0xa0, 0 bytes past the end of in (160 bytes)"));
   CHECK(d.line == 8);
   CHECK_FALSE(d.hint.empty());
 }
@@ -228,7 +228,7 @@ TEST_CASE("each misuse of memory has its own code") {
   CHECK(fault_in("st.global.u32 [%out+64], 1;").code == "out-of-bounds");
   CHECK(fault_in("st.global.u32 [%out+-4], 1;").code == "out-of-bounds");
   CHECK_THAT(fault_in("st.global.u32 [%out+-4], 1;").message,
-             ContainsSubstring("4 bytes before allocation out"));
+             ContainsSubstring("out - 0x4, 4 bytes before out (64 bytes), allocated as argument 1 (out)"));
   CHECK_THAT(fault_in("st.global.v2.u32 [%out+64], {1, 2};").message, ContainsSubstring("writes 8 bytes"));
   CHECK(fault_in("ld.global.u8 %x, [%in+64];").code == "out-of-bounds");
   CHECK(fault_in("ld.u8 %x, [%in+64];").code == "out-of-bounds");
