@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "ptxloom/error.hpp"
+#include "target/mma.hpp"
 
 namespace ptxloom::kit {
 namespace {
@@ -15,6 +16,8 @@ std::size_t column_at(std::size_t row, std::size_t step, std::size_t columns) {
 }
 
 }  // namespace
+
+bool multiplies_fp8_as_f16(const Target& target) { return target::mma_of(target.number()).fp8_as_f16; }
 
 std::vector<AccumulatorPlace> accumulator_places(Variant mma) {
   const Layout map = layout(mma, "D");

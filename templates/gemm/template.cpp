@@ -178,7 +178,7 @@ class GemmTemplate final : public Template {
       for (Settings settings : first) {
         if (settings.find(name)->second == value) continue;
         settings.find(name)->second = value;
-        varied.push_back(std::move(settings));
+        if (std::ranges::find(list, settings) == list.end()) varied.push_back(std::move(settings));
       }
     }
     list.insert(list.begin() + static_cast<std::ptrdiff_t>(first.size()), varied.begin(), varied.end());

@@ -268,10 +268,10 @@ TEST_CASE("wgmma is chosen where possible, and says why where it is not", "[gemm
         .config(executor().specs(), Target(target), gemm_template().problem(problem), {})
         .at("strategy");
   };
-  CHECK(chosen(shape(64, 64, 64), "sm_90a") == "wgmma");
+  CHECK(chosen(shape(512, 512, 512), "sm_90a") == "wgmma");
   CHECK(chosen(shape(64, 64, 63), "sm_90a") == "mma");  // sooner than packing
   for (const WgmmaTypes& types : kWgmmaTypes) {
-    const Settings problem = with(shape(64, 64, 64), words_of(types));
+    const Settings problem = with(shape(512, 512, 512), words_of(types));
     CAPTURE(types.a, types.b);
     CHECK(chosen(problem, "sm_90a") == "wgmma");
     CHECK(chosen(with(problem, {{"a_layout", "col"}}), "sm_90a") == "mma");

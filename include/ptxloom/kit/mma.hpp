@@ -29,6 +29,10 @@ struct AccumulatorPlace {
 /// pattern.
 std::vector<AccumulatorPlace> accumulator_places(Variant mma);
 
+/// Whether mma.sync of e4m3 and e5m2 is one of f16 on the target: ptxas converts the elements and multiplies
+/// halves of k, with several times as many instructions. wgmma and mma.sync of s8 are not concerned.
+bool multiplies_fp8_as_f16(const Target& target);
+
 /// The products of a warp.
 class MmaTiles {
  public:

@@ -111,8 +111,9 @@ void run_tensor_map_acquire(Warp& warp, const Operation& op, Mask mask) {
   if (judge == nullptr) return;
   const Reach reach{.bytes = TensorMaps::kBytes, .alignment = 1, .manner = Manner::apart};
   for_lanes(mask, [&](int lane) {
-    judge->tensor_maps().acquire({&warp, &op, lane},
-                                 resolve(warp, op, lane, address_of(warp, op.slots[0], lane), reach));
+    const std::uint64_t address = address_of(warp, op.slots[0], lane);
+    if (address == 0) return;  // a fence reads nothing; CUTLASS has warps without a map execute it, too
+    judge->tensor_maps().acquire({&warp, &op, lane}, resolve(warp, op, lane, address, reach));
   });
 }
 

@@ -12,6 +12,7 @@ namespace ptxloom::gemm_kernel {
 namespace {
 
 constexpr const char* kMeasured = "sm_90a";  // the target whose kernels were timed
+constexpr double kLeafUnit = 1e-4;
 
 const Feature& feature_named(const std::string& name) {
   const auto found = std::ranges::find(features(), name, &Feature::name);
@@ -21,23 +22,37 @@ const Feature& feature_named(const std::string& name) {
 
 }  // namespace
 
-// A tree is a list of numbers, three for each node: its feature, its value, and the node to go to.
 Correction::Correction(std::string_view json) {
   const nlohmann::json data = nlohmann::json::parse(json);
   data.at("units").get_to(units_);
   for (const std::string name : data.at("features")) features_.push_back(&feature_named(name));
-  for (const auto& numbers : data.at("trees")) {
-    Tree& tree = trees_.emplace_back(numbers.size() / 3);
-    bool sound = !tree.empty() && numbers.size() % 3 == 0;
-    for (std::size_t i = 0; i < tree.size(); ++i) {
-      tree[i] = {numbers.at(3 * i), numbers.at(3 * i + 1), numbers.at(3 * i + 2)};
-      const bool leaf = tree[i].feature < 0;
-      sound = sound && (leaf || (static_cast<std::size_t>(tree[i].feature) < features_.size() &&
-                                 tree[i].other > i && tree[i].other < tree.size()));
+  for (const auto& numbers : data.at("trees")) trees_.push_back(read_tree(numbers));
+}
+
+// A list of numbers, two for each node: its feature and threshold, followed by the branch for values up to
+// the threshold and that for others; or -1 and the value of a leaf in ten-thousandths.
+Correction::Tree Correction::read_tree(const nlohmann::json& numbers) const {
+  Tree tree(numbers.size() / 2);
+  std::vector<std::size_t> open;  // nodes whose second branch has not begun
+  std::size_t missing = 1;        // nodes
+  std::size_t i = 0;
+  for (; i < tree.size() && missing > 0; ++i) {
+    tree[i] = {.feature = numbers.at(2 * i), .value = numbers.at(2 * i + 1)};
+    if (tree[i].feature >= static_cast<int>(features_.size())) break;
+    if (tree[i].feature >= 0) {
+      open.push_back(i);
+      ++missing;
+      continue;
     }
-    // The last node must be a leaf: from each other one a walk goes on to a later one.
-    if (!sound || tree.back().feature >= 0) throw std::logic_error("correction.json has a tree that is none");
+    tree[i].value *= kLeafUnit;
+    --missing;
+    if (open.empty()) continue;
+    tree[open.back()].other = i + 1;
+    open.pop_back();
   }
+  if (missing > 0 || 2 * i != numbers.size())
+    throw std::logic_error("correction.json has a tree that is none");
+  return tree;
 }
 
 const Correction* Correction::measured(const Target& target) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,6 +34,8 @@ class Correction {
     std::size_t other = 0;  // where to go if the feature is above the threshold; else to the next node
   };
   using Tree = std::vector<Node>;
+
+  Tree read_tree(const nlohmann::json& numbers) const;
 
   std::vector<std::string> units_;
   std::vector<const Feature*> features_;

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gemm/choice/features.hpp"
 
+#include <algorithm>
+#include <bit>
 #include <cmath>
 
 #include "gemm/config/rules.hpp"
+#include "ptxloom/kit/team.hpp"
 
 namespace ptxloom::gemm_kernel {
 namespace {
@@ -24,6 +27,21 @@ double filled(double size, double unit) { return size / unit / std::ceil(size / 
 
 double waves(const Candidate& c) { return double(c.demand.blocks) / c.sms; }
 
+/// Thread blocks of an SM, of those that it can hold, if the others have as many.
+double at_once(const Candidate& c) { return std::min<double>(c.resident, std::max(1.0, waves(c))); }
+
+/// How much of the time whole waves would take is used, if `waves` of them are begun.
+double used(double waves) { return waves / std::ceil(waves); }
+
+/// The largest power of two of which a row's pitch in bytes is a multiple; as its logarithm, 8 at most.
+template <typename M>
+double row_alignment(const M& matrix) {
+  return std::countr_zero(matrix.ld * static_cast<std::uint64_t>(matrix.type.bytes()) | 256U);
+}
+
+double row_of_stage(const Candidate& c) { return c.config.tile_k * size_of(c.problem.a); }
+double stage_bytes(const Candidate& c) { return row_of_stage(c) * (c.config.tile_m + c.config.tile_n); }
+
 double log_of(double amount) { return std::log(amount + 1); }
 
 using C = const Candidate&;
@@ -40,6 +58,9 @@ constexpr Feature kFeatures[] = {
     {"b_rows_at_lines", [](C c) { return rows_at(c.problem.b, kLine); }},
     {"d_rows_at_lines", [](C c) { return rows_at(c.problem.d, kLine); }},
     {"d_rows_at_16", [](C c) { return rows_at(c.problem.d, kCopied); }},
+    {"a_row_alignment", [](C c) { return row_alignment(c.problem.a); }},
+    {"b_row_alignment", [](C c) { return row_alignment(c.problem.b); }},
+    {"d_row_alignment", [](C c) { return row_alignment(c.problem.d); }},
     {"packs", [](C c) { return c.config.strategy->packs(c.problem) ? 1.0 : 0.0; }},
     {"swap", [](C c) { return double(c.config.swap); }},
     {"tile_m", [](C c) { return double(c.config.tile_m); }},
@@ -48,7 +69,14 @@ constexpr Feature kFeatures[] = {
     {"tile_area", [](C c) { return std::log(double(c.config.tile_m) * c.config.tile_n); }},
     {"warps_m", [](C c) { return double(c.config.warps_m); }},
     {"warps_n", [](C c) { return double(c.config.warps_n); }},
+    {"warp_m", [](C c) { return double(c.config.warp_m()); }},
+    {"warp_n", [](C c) { return double(c.config.warp_n()); }},
+    {"prefetch_across", [](C c) { return double(c.config.mma_sync.across_k_blocks); }},
+    {"warp_area", [](C c) { return std::log(double(c.config.warp_m()) * c.config.warp_n()); }},
     {"stages", [](C c) { return double(c.config.stages); }},
+    {"stage_bytes", stage_bytes},
+    {"row_in_flight", [](C c) { return row_of_stage(c) * c.config.stages; }},
+    {"in_flight", [](C c) { return stage_bytes(c) * c.config.stages * at_once(c); }},
     {"split", [](C c) { return double(c.config.split); }},
     {"stream_k", [](C c) { return double(c.config.stream_k); }},
     {"staged", [](C c) { return double(c.config.staged); }},
@@ -59,6 +87,10 @@ constexpr Feature kFeatures[] = {
     {"log_tiles", [](C c) { return std::log(double(tiles_of(c.problem, c.config))); }},
     {"waves", [](C c) { return std::log(waves(c)); }},
     {"last_wave", [](C c) { return waves(c) - std::floor(waves(c)); }},
+    {"used_waves", [](C c) { return used(waves(c)); }},
+    {"used_full_waves", [](C c) { return used(waves(c) / c.resident); }},
+    {"full_waves", [](C c) { return std::log(waves(c) / c.resident); }},
+    {"warps_at_once", [](C c) { return at_once(c) * c.demand.threads / kit::kWarpThreads; }},
     {"asynchronous", [](C c) { return double(c.demand.asynchronous); }},
     {"threads", [](C c) { return double(c.demand.threads); }},
     {"registers", [](C c) { return double(c.demand.registers); }},

@@ -17,7 +17,7 @@ int shared_bytes(const Problem& problem, const Config& config);
 /// Roughly the registers a thread needs.
 int needed_registers(const Problem& problem, const Config& config);
 /// The part of a configuration's demand that Strategy::demand is about.
-void add_demand(const Problem& problem, const Config& config, tune::Demand& demand);
+void add_demand(const Target& target, const Problem& problem, const Config& config, tune::Demand& demand);
 /// Configurations with the mma of `base` that are worth considering and agree with the given parameters.
 std::vector<Config> admissible_configs(const ParameterSpace& space, const Target& target,
                                        const Problem& problem, const Settings& given, const Config& base);

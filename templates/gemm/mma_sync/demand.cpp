@@ -3,6 +3,7 @@
 #include "gemm/mma_sync/choice.hpp"
 #include "gemm/reduction/cluster_reduction.hpp"
 #include "gemm/reduction/stream_k_reduction.hpp"
+#include "ptxloom/kit/mma.hpp"
 #include "ptxloom/kit/team.hpp"
 
 namespace ptxloom::gemm_kernel::mma_sync {
@@ -15,6 +16,12 @@ constexpr double kBounds = 3.4;          // times as many instructions copy wher
 // Of these, with sizes and pitches that are constants, where copies go through registers: counted in machine
 // code, 116 of 163 and 213 of 306 instructions of a loop. Asynchronous copies save none.
 constexpr double kKnownBounds = 0.7;
+// Where mma.sync of e4m3 and e5m2 is that of f16, each is two HMMA, whose sums four FADD add to D (counted in
+// machine code), and an F2FP converts two elements of each thread: as long as two instructions (measured).
+constexpr double kMoreOfFp8 = 5;
+constexpr double kConvertedBytes = 32;
+
+bool is_fp8(const Type& type) { return type == e4m3 || type == e5m2; }
 
 /// Instructions for a copy of a warp to shared memory, with what they keep the load/store unit busy.
 double of_copy(int bytes) {
@@ -42,7 +49,7 @@ double copy_instructions(const OperandPlan& x, const Config& c) {
 
 }  // namespace
 
-void add_demand(const Problem& p, const Config& c, tune::Demand& d) {
+void add_demand(const Target& target, const Problem& p, const Config& c, tune::Demand& d) {
   const double k_blocks = stream_k_blocks(p, c), k = c.tile_k;
   const double mmas = double(c.tile_m) / c.mma_m * c.tile_n / c.mma_n * c.k_steps();
   const double fragments = k * c.warps() * (c.warp_m() * p.a.type.bytes() + c.warp_n() * p.b.type.bytes());
@@ -51,6 +58,10 @@ void add_demand(const Problem& p, const Config& c, tune::Demand& d) {
   d.shared_bytes = static_cast<std::uint64_t>(shared_bytes(p, c));
   d.operations = 2.0 * c.tile_m * c.tile_n * k * k_blocks;
   d.instructions = (kOfMma * mmas + fragments / kFragmentBytes + copies) * k_blocks;
+  if (kit::multiplies_fp8_as_f16(target) && is_fp8(p.a.type)) {
+    d.unit = "f16";
+    d.instructions += (kMoreOfFp8 * mmas + fragments / kConvertedBytes) * k_blocks;
+  }
   d.shared_traffic = (fragments + stage_bytes_of(p, c)) * k_blocks;
   d.load_instructions = copies;
   d.loads = c.a.asynchronous && c.b.asynchronous ? tune::Loads::threads : tune::Loads::registers;

@@ -51,8 +51,8 @@ class MmaSync final : public Strategy {
   Cooperation cooperation(const Config&) const override { return {}; }
   AccumulatorPart part(const Config& c) const override { return {32, c.mma_m, c.warp_m()}; }
   bool packs(const Problem&) const override { return false; }
-  void demand(const Target&, const Problem& p, const Config& c, tune::Demand& d) const override {
-    mma_sync::add_demand(p, c, d);
+  void demand(const Target& target, const Problem& p, const Config& c, tune::Demand& d) const override {
+    mma_sync::add_demand(target, p, c, d);
   }
   std::vector<Config> choose(const ParameterSpace& space, const Target& target, const Problem& problem,
                              const Settings& given, const Config& base) const override {

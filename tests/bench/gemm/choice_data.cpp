@@ -9,8 +9,9 @@
 //     The same problems, each with 300 configurations at most: those with the least corrected times of all
 //     that the cost model expects to be near the fastest. With their predicted and corrected times, and what
 //     the correction sees of them. Needs no GPU.
-//   choice_data candidates TYPES suite
-//   choice_data near TYPES suite
+//   choice_data candidates|near TYPES COUNT SEED models
+//     The same for random problems with sizes that models have.
+//   choice_data candidates|near TYPES suite
 //     The same for the shapes of the suite, each in all types.
 //   choice_data time FILE SECONDS
 //     FILE: lines {"problem": {...}, "configs": [{...}, ...]}. Prints them with "us": the time of each
@@ -142,10 +143,10 @@ void print_problems(const std::string& types_line, const std::vector<Shape>& sha
   }
 }
 
-std::vector<Shape> draw(int count, std::uint64_t seed) {
+std::vector<Shape> draw(int count, std::uint64_t seed, bool of_models) {
   std::mt19937_64 random(seed);
   std::vector<Shape> shapes;
-  for (int i = 0; i < count; ++i) shapes.push_back(draw_shape(random));
+  for (int i = 0; i < count; ++i) shapes.push_back(of_models ? draw_model_shape(random) : draw_shape(random));
   return shapes;
 }
 
@@ -335,9 +336,10 @@ int main(int argc, char** argv) try {
   const std::string mode = words.empty() ? "" : words[0];
   const Chooser by;
   const bool suite = words.size() == 3 && words[2] == "suite";
-  if ((mode == "candidates" || mode == "near") && (suite || words.size() == 4)) {
+  const bool of_models = words.size() == 5 && words[4] == "models";
+  if ((mode == "candidates" || mode == "near") && (suite || of_models || words.size() == 4)) {
     const std::vector<Shape> shapes = suite ? std::vector<Shape>(kSuite.begin(), kSuite.end())
-                                            : draw(std::stoi(words[2]), std::stoull(words[3]));
+                                            : draw(std::stoi(words[2]), std::stoull(words[3]), of_models);
     print_problems(words[1], shapes, suite, [&](const Settings& problem) {
       mode == "near" ? print_near(by, problem) : print_candidates(by, problem);
     });
@@ -347,7 +349,8 @@ int main(int argc, char** argv) try {
     print_features(by, words[1]);
   } else {
     fmt::print(
-        "choice_data candidates|near TYPES (COUNT SEED | suite) | time FILE SECONDS | features FILE\n");
+        "choice_data candidates|near TYPES (COUNT SEED [models] | suite) | time FILE SECONDS | features "
+        "FILE\n");
   }
   return 0;
 } catch (const Error& error) {

@@ -22,10 +22,11 @@ import numpy as np
 
 NEAR = 1.5  # kNear of ranking.hpp
 DISTURBED = 0.6  # of the logarithm
+LEAF_UNIT = 1e-4
 TREES = {
-    "n_estimators": 300,
-    "learning_rate": 0.1,
-    "num_leaves": 31,
+    "n_estimators": 250,
+    "learning_rate": 0.08,
+    "num_leaves": 63,
     "min_child_samples": 20,
     "subsample": 0.8,
     "subsample_freq": 1,
@@ -46,6 +47,10 @@ class Problem:
         self.miss = miss[good] - np.average(miss[good], weights=self.weights())
         self.rows = np.array(line["rows"], float)[good]
         self.unit = line["unit"]
+
+    def says_much(self):
+        """Whether a choice among what was measured tells something."""
+        return len(self.us) > 4
 
     def weights(self):
         return (self.us.min() / self.us) ** 3
@@ -77,21 +82,24 @@ def cross_validate(problems, folds):
     rates = []
     for fold in range(folds):
         trees = fit([p for i, p in enumerate(order) if i % folds != fold])
-        rates += [p.rate(p.predicted * np.exp(trees.predict(p.rows))) for p in order[fold::folds]]
-    report("cost model", [p.rate(p.predicted) for p in problems])
+        rates += [p.rate(p.predicted * np.exp(trees.predict(p.rows))) for p in order[fold::folds] if p.says_much()]
+    report("cost model", [p.rate(p.predicted) for p in problems if p.says_much()])
     report("corrected, for problems not seen", rates)
 
 
 def flatten(node, out):
-    """Appends a tree to a list of numbers, as correction.hpp describes it."""
-    at = len(out)
+    """Appends a tree to a list of numbers, as correction.cpp describes it."""
     if "leaf_value" in node:
-        out += [-1, float(f"{node['leaf_value']:.3g}"), 0]
+        out += [-1, round(node["leaf_value"] / LEAF_UNIT)]
         return
-    out += [node["split_feature"], float(f"{node['threshold']:.5g}"), 0]
+    out += [node["split_feature"], shortest(node["threshold"])]
     flatten(node["left_child"], out)
-    out[at + 2] = len(out) // 3
     flatten(node["right_child"], out)
+
+
+def shortest(threshold):
+    number = float(f"{threshold:.5g}")
+    return int(number) if number.is_integer() else number
 
 
 def main():
@@ -101,7 +109,7 @@ def main():
     parser.add_argument("--folds", type=int, default=6)
     arguments = parser.parse_args()
     lines = [json.loads(line) for line in open(arguments.features)]
-    problems = [p for p in map(Problem, lines) if len(p.us) > 4]
+    problems = [p for p in map(Problem, lines) if len(p.us) > 1]
     print(f"{sum(len(p.us) for p in problems)} times of {len(problems)} problems")
     if arguments.folds:
         cross_validate(problems, arguments.folds)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <random>
 
@@ -19,6 +20,29 @@ inline Shape draw_shape(std::mt19937_64& random) {
       products *= size;
     }
     if (products <= 0x1p34) return shape;
+  }
+}
+
+/// Sizes that models have: N and K are multiples of 8 to 256; M is 1 to 64, as in decoding, or any number, or
+/// a multiple, too, a third of the shapes each.
+inline Shape draw_model_shape(std::mt19937_64& random) {
+  std::uniform_real_distribution<double> decoding(0, 6), weights(7, 16);
+  std::uniform_int_distribution<int> power(3, 8), third(0, 2);
+  const auto draw = [&](auto& logarithm) {
+    return static_cast<std::uint32_t>(std::lround(std::exp2(logarithm(random))));
+  };
+  const auto rounded = [&](std::uint32_t size) {
+    const auto unit = 1U << power(random);
+    return std::max(1U, (size + unit / 2) / unit) * unit;
+  };
+  const int kind = third(random);
+  if (kind != 0) {
+    const auto [m, n, k] = draw_shape(random);
+    return {kind == 1 ? rounded(m) : m, rounded(n), rounded(k)};
+  }
+  for (;;) {
+    const Shape shape{draw(decoding), rounded(draw(weights)), rounded(draw(weights))};
+    if (std::uint64_t{shape[1]} * shape[2] <= 1U << 29) return shape;
   }
 }
 

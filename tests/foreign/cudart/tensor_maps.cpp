@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "foreign/cudart/errors.hpp"
+#include "ptxloom/error.hpp"
 #include "ptxloom/tensor_map.hpp"
 
 using namespace ptxloom;
@@ -37,6 +38,15 @@ void set_swizzle(TensorMap& map, CUtensorMapSwizzle swizzle) {
   map.atom = static_cast<SwizzleAtom>(std::max(number - last, 0));
 }
 
+/// The driver takes a stride of 0, with which all indices mean the same elements. A TensorMap does not have
+/// it; of a single index any stride does.
+std::uint64_t stride_of(cuuint64_t stride, cuuint64_t indices) {
+  constexpr std::uint64_t kAny = 32;
+  if (stride != 0) return stride;
+  if (indices == 1) return kAny;
+  throw Error(ErrorKind::refused, "tensor-map", "the executor has no tensor maps with a stride of 0");
+}
+
 CUresult encode_tiled(CUtensorMap* to, CUtensorMapDataType type, cuuint32_t rank, void* address,
                       const cuuint64_t* dims, const cuuint64_t* strides, const cuuint32_t* box,
                       const cuuint32_t* element_strides, CUtensorMapInterleave interleave,
@@ -49,7 +59,7 @@ CUresult encode_tiled(CUtensorMap* to, CUtensorMapDataType type, cuuint32_t rank
                   .fill = static_cast<TensorFill>(fill)};
     if (!map.set_element(element_number(type))) return cudaErrorInvalidValue;
     std::copy_n(dims, rank, map.dims.begin());
-    std::copy_n(strides, rank - 1, map.strides.begin());
+    for (cuuint32_t i = 0; i + 1 < rank; ++i) map.strides[i] = stride_of(strides[i], dims[i + 1]);
     std::copy_n(box, rank, map.box.begin());
     std::copy_n(element_strides, rank, map.element_strides.begin());
     set_swizzle(map, swizzle);
