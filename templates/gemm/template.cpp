@@ -178,7 +178,10 @@ class GemmTemplate final : public Template {
       for (Settings settings : first) {
         if (settings.find(name)->second == value) continue;
         settings.find(name)->second = value;
-        if (std::ranges::find(list, settings) == list.end()) varied.push_back(std::move(settings));
+        const auto is_new = [&](const std::vector<Settings>& known) {
+          return std::ranges::find(known, settings) == known.end();
+        };
+        if (is_new(list) && is_new(varied)) varied.push_back(std::move(settings));
       }
     }
     list.insert(list.begin() + static_cast<std::ptrdiff_t>(first.size()), varied.begin(), varied.end());

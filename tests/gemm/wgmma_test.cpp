@@ -262,7 +262,7 @@ TEST_CASE("random configurations of wgmma of every other type", "[gemm]") {
   }
 }
 
-TEST_CASE("wgmma is chosen where possible, and says why where it is not", "[gemm]") {
+TEST_CASE("wgmma is chosen for large products where possible, and says why where it is not", "[gemm]") {
   const auto chosen = [](const Settings& problem, const char* target) {
     return gemm_template()
         .config(executor().specs(), Target(target), gemm_template().problem(problem), {})

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <optional>
 #include <span>
@@ -171,6 +172,20 @@ int run_sanitize(const Tool& tool, const SanitizeFlags& flags) {
   return fails ? 1 : 0;
 }
 
+/// What to run, as far as the words say so before they are parsed; "" if they do not.
+std::string what_among(std::span<char* const> arguments) {
+  constexpr std::array<std::string_view, 2> kFlags = {"--cooperative", "--arithmetic"};
+  std::string_view before;
+  for (const std::string_view word : arguments) {
+    const bool is_value = before.starts_with("-") && before.find('=') == std::string_view::npos &&
+                          std::ranges::find(kFlags, before) == kFlags.end();
+    if (!is_value && !word.starts_with("-") && word.find('=') == std::string_view::npos)
+      return std::string(word);
+    before = word;
+  }
+  return {};
+}
+
 /// The value of --format; "" if there is none.
 std::string_view format_among(std::span<char* const> arguments) {
   constexpr std::string_view kOption = "--format", kWithValue = "--format=";
@@ -187,8 +202,7 @@ std::string_view format_among(std::span<char* const> arguments) {
 FailureDocument sanitize_failure_document(std::span<char* const> arguments) {
   const std::string format(format_among(arguments));
   if (format != "sarif" && format != "html") return nullptr;
-  const std::string first = arguments.front();  // as a rule, of what to run
-  return [format, what = first.starts_with("-") ? "" : first](const std::vector<Diagnostic>& diagnostics) {
+  return [format, what = what_among(arguments)](const std::vector<Diagnostic>& diagnostics) {
     return format_report({.what = what, .ok = false, .failure = diagnostics}, format);
   };
 }

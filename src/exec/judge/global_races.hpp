@@ -66,6 +66,9 @@ class GlobalRaces {
   bool is_before(const GlobalTouch& before, const GlobalTouch& now) const;
   bool decides(const GlobalTouch& touch) const;  ///< a strong read of what decides something
 
+  /// Who did it; null if its cluster has ended, or runs elsewhere.
+  const Warp* warp_of(const GlobalTouch& touch) const;
+
  private:
   struct Here {
     const Actor& actor;
@@ -98,7 +101,6 @@ class GlobalRaces {
   void find(const Here& here, std::string_view code, const GlobalTouch& other, const char* hint,
             const std::function<std::string()>& what);
   std::string describe(const GlobalTouch& touch) const;
-  const Warp* warp_of(const GlobalTouch& touch) const;  // null if its cluster has ended, or runs elsewhere
 
   Cluster* cluster_;
   Order* order_;

@@ -68,6 +68,7 @@ class Judge {
   /// The undefined bits of a warp's registers, and of shared memory, in the same layout; null for other
   /// memory. Matrix instructions move them themselves.
   RegisterShadow& registers_of(const Warp& warp) { return undefined_.registers_of(warp); }
+  bool found_undefined() const { return undefined_.found(); }
   std::byte* undefined_bits(const std::byte* memory);
   /// Those of global memory too; empty if it is all defined.
   std::span<std::byte> undefined_bits(const std::byte* memory, std::uint32_t bytes);

@@ -218,8 +218,9 @@ void Races::note_strong_write(const Touch& now, SharedCell& cell, bool updates) 
   const EarlierWrites<Touch> kept{.weak = cell.weak, .other = cell.other_write};
   const EarlierWrites<Touch> next = before_strong(*this, now, updates, cell.write, kept);
   const bool beside = cell.write.kind.strong && next.other.time != 0;
-  if (!beside) cell.first_writer = now.time;
-  cell.strong_writers = (beside ? cell.strong_writers : 0) | (now.kind.by_proxy ? 0 : warp_bit(now.party));
+  const std::uint64_t before = beside ? cell.strong_writers : 0;
+  if (before == 0) cell.first_writer = now.time;
+  cell.strong_writers = before | (now.kind.by_proxy ? 0 : warp_bit(now.party));
   cell.strong_lanes = (together(now, cell.write) ? cell.strong_lanes : 0) | lane_bit(now.lane);
   cell.weak = next.weak;
   cell.other_write = next.other;

@@ -57,6 +57,8 @@ std::optional<Touch> Races::unfenced_warp(const Here& here, std::uint64_t warps,
 std::optional<Touch> Races::unfenced_read(const Here& here, const SharedCell& cell) const {
   for (const Touch* read : {&cell.read, &cell.other_read})
     if (is_unfenced(here, *read)) return *read;
+  if (const auto strong = unfenced_warp(here, cell.strong_readers, cell.other_read, cell.first_strong))
+    return strong;
   if (cell.read_by_proxy) return std::nullopt;  // some of the others may have read so
   Touch other = cell.read;
   const auto is_fenced = [&](const Touch& each) {

@@ -50,7 +50,9 @@ void TensorMaps::release(const Warp& warp, const Operation& op, Mask lanes) {
   std::erase_if(released_, [&](const Release& each) {
     return each.party == who.party && each.lanes == lanes && each.scope == scope;
   });
-  released_.push_back({.party = who.party, .lanes = lanes, .scope = scope, .past = order_->known_by(who)});
+  Past past = order_->known_by(who);
+  released_.push_back(
+      {.party = who.party, .lanes = lanes, .scope = scope, .time = order_->now(), .past = std::move(past)});
 }
 
 bool TensorMaps::is_released(const Actor& actor, const GlobalTouch& write) const {
@@ -60,6 +62,7 @@ bool TensorMaps::is_released(const Actor& actor, const GlobalTouch& write) const
   const Party party = party_of(*actor.warp);
   return std::ranges::any_of(released_, [&](const Release& each) {
     return each.scope >= order_->distance(party, each.party) &&
+           knows(actor, each.party, each.lanes, each.time) &&
            each.past.parties[write.party].seen.covers(write.time, write.lane);
   });
 }
@@ -82,12 +85,12 @@ TensorMaps::Writes TensorMaps::writes_of(const std::byte* map) const {
   return writes;
 }
 
-bool TensorMaps::knows(const Actor& actor, const Acquire& acquire) const {
+bool TensorMaps::knows(const Actor& actor, Party other, Mask lanes, Time time) const {
   const auto lane = static_cast<std::uint8_t>(actor.lane);
-  if (acquire.warp == actor.warp && (acquire.lanes >> lane & 1) != 0) return true;
-  const Party party = party_of(*actor.warp), other = party_of(*acquire.warp);
-  for (Mask rest = acquire.lanes; rest != 0; rest &= rest - 1)
-    if (order_->knows(party, lane, other, static_cast<std::uint8_t>(std::countr_zero(rest)), acquire.time))
+  const Party party = party_of(*actor.warp);
+  if (other == party && (lanes & lane_bit(actor.lane)) != 0) return true;
+  for (; lanes != 0; lanes &= lanes - 1)
+    if (order_->knows(party, lane, other, static_cast<std::uint8_t>(std::countr_zero(lanes)), time))
       return true;
   return false;
 }
@@ -96,11 +99,13 @@ template <class F>
 bool TensorMaps::any_acquire(const Actor& actor, const std::byte* map, F holds) const {
   const auto found = acquired_.find(map);
   if (found == acquired_.end()) return false;
-  return std::ranges::any_of(found->second,
-                             [&](const Acquire& each) { return holds(each) && knows(actor, each); });
+  return std::ranges::any_of(found->second, [&](const Acquire& each) {
+    return holds(each) && knows(actor, party_of(*each.warp), each.lanes, each.time);
+  });
 }
 
-// A fence acquires what threads in its scope have written and released. What was acquired before stays so.
+// A fence acquires what threads in its scope have written and released. What was acquired before stays so,
+// since the time when it was.
 void TensorMaps::acquire(const Actor& actor, const std::byte* map) {
   const Scope scope = scope_in(variant_of(*actor.op));
   bool acquires = true;
@@ -113,11 +118,14 @@ void TensorMaps::acquire(const Actor& actor, const std::byte* map) {
   if (!acquires) return;
   auto& acquired = acquired_[map];
   const Mask lane = lane_bit(actor.lane);
-  for (Acquire& each : acquired)
-    if (each.warp == actor.warp) each.lanes &= ~lane;
-  std::erase_if(acquired, [](const Acquire& each) { return each.lanes == 0; });
   const Time now = order_->now();
   Writes writes = writes_of(map);
+  for (Acquire& each : acquired) {
+    if (each.warp != actor.warp || (each.lanes & lane) == 0) continue;
+    if (each.writes.version == writes.version) return;
+    each.lanes &= ~lane;
+  }
+  std::erase_if(acquired, [](const Acquire& each) { return each.lanes == 0; });
   const auto same = std::ranges::find_if(acquired, [&](const Acquire& each) {
     return each.warp == actor.warp && each.time == now && each.writes.version == writes.version;
   });
@@ -137,7 +145,10 @@ void TensorMaps::use(const Actor& actor, const std::byte* map) {
   if (writes.version == 0 || has_acquired(actor, map, writes.version)) return;
   const bool released = all_released(actor, map);
   const Operation& writer = cluster_->grid().code().operations[writes.last.operation];
-  const Misuse misuse{.code = "tensormap-fence", .other_warp = actor.warp, .other_op = &writer};
+  const Misuse misuse{.code = "tensormap-fence",
+                      .other_warp = global_->warp_of(writes.last),
+                      .other_op = &writer,
+                      .other_lane = writes.last.lane};
   report(actor, misuse, released ? kAcquireHint : kReleaseHint, [&] {
     return fmt::format(
         "it uses a tensor map that {} writes, with no {} through the tensormap proxy between",

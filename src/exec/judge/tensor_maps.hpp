@@ -72,6 +72,7 @@ class TensorMaps {
     Party party;
     Mask lanes;
     Scope scope;
+    Time time;
     Past past;  // what they have released
   };
 
@@ -83,7 +84,8 @@ class TensorMaps {
   bool all_released(const Actor& actor, const std::byte* map) const;
   static Write key_of(const GlobalTouch& write) { return {write.time, write.cluster, write.party}; }
   Writes writes_of(const std::byte* map) const;
-  bool knows(const Actor& actor, const Acquire& acquire) const;
+  /// Whether what one of these lanes did at `time` comes before what the actor does.
+  bool knows(const Actor& actor, Party other, Mask lanes, Time time) const;
   /// Whether an acquire for which the condition `holds` comes before what the actor does.
   template <class F>
   bool any_acquire(const Actor& actor, const std::byte* map, F holds) const;

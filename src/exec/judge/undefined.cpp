@@ -36,6 +36,7 @@ std::uint64_t packed(const RegisterShadow& shadow, const DataFlow& flow, std::si
 }  // namespace
 
 void Undefined::start() {
+  found_ = false;
   const auto& blocks = cluster_->blocks();
   const Grid& grid = cluster_->grid();
   registers_.resize(blocks.size() * blocks.front().warps().size());
@@ -111,6 +112,7 @@ Mask Undefined::check(Warp& warp, const Operation& op, Mask lanes, const FlowPie
           "{} {}, of which bits {:#x} are uninitialised, or computed from uninitialised bits{}", what,
           piece.reg == nullptr ? "a value" : ir::name_of(*piece.reg), bits, describe(warp, origin));
     };
+    found_ = true;
     Misuse misuse{.code = "undefined-value"};
     if (origin != Origins::kRegister) {
       misuse.other_warp = &warp;

@@ -34,6 +34,8 @@ class Undefined {
  public:
   explicit Undefined(Cluster& cluster) : cluster_(&cluster) {}
   void start();
+  /// Whether a value that was used turned out to be undefined.
+  bool found() const { return found_; }
   /// Before `lanes` execute an operation: the lanes of `group` that pass its guard. Returns those that can
   /// execute it: when findings are collected, lanes do not access memory at undefined addresses.
   Mask executes(Warp& warp, const Operation& op, const DataFlow& flow, Mask group, Mask lanes);
@@ -107,6 +109,7 @@ class Undefined {
   void report_bytes(const Actor& actor, Origin origin, const std::string& what);
 
   Cluster* cluster_;
+  bool found_ = false;
   const DataFlow* flow_ = nullptr;         // of the current instruction
   bool undefined_in_ = false;              // it reads undefined bits
   std::vector<RegisterShadow> registers_;  // by thread block and warp

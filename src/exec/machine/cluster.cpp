@@ -16,6 +16,9 @@ constexpr std::uint64_t kVainTurns = 10'000;
 // Most steps of a turn at random: less than most critical sections take.
 constexpr std::uint64_t kShortTurn = 40;
 
+// Steps of each other warp after a fault.
+constexpr std::uint64_t kLastSteps = 1'000;
+
 // One warp in kRare is delayed, by up to 2^(kDelays - 1) turns; one copy in kEarly completes before anybody
 // tests its mbarrier.
 constexpr std::uint64_t kRare = 200, kDelays = 9, kEarly = 8;
@@ -115,8 +118,23 @@ void Cluster::run(Warp& warp, std::uint64_t share) {
     while (!warp.flow().blocked() && !grid_.code().operations[warp.flow().current().pc].begins) warp.run(1);
   } catch (...) {
     if (tracer_) tracer_->end();  // the faulting instruction belongs to the trace
+    if (grid_.launch().findings != nullptr && judge_ && judge_->found_undefined()) run_others(warp);
     throw;
   }
+}
+
+// Another warp may be about to store what the faulting one should have waited for. Then the race is the
+// fault.
+void Cluster::run_others(const Warp& faulting) {
+  for (Block& block : blocks_)
+    for (Warp& warp : block.warps()) {
+      warp.flow().take_back();
+      if (&warp == &faulting || warp.flow().blocked()) continue;
+      try {
+        warp.run(kLastSteps);
+      } catch (const Error&) {  // which is among the findings
+      }
+    }
 }
 
 void Cluster::finish() {

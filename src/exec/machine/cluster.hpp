@@ -68,6 +68,7 @@ class Cluster {
 
  private:
   void run(Warp& warp, std::uint64_t share);
+  void run_others(const Warp& faulting);
   void turn_at_random();
   void give(Warp& warp, std::uint64_t steps);
   std::vector<Warp*> shuffled_warps();

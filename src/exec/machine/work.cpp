@@ -2,6 +2,7 @@
 #include "exec/machine/work.hpp"
 
 #include <algorithm>
+#include <cfenv>
 #include <memory>
 #include <random>
 #include <thread>
@@ -37,6 +38,21 @@ class Patience {
   std::uint64_t turns_ = 0;
 };
 
+// The caller may have set subnormals to be flushed, or another rounding.
+class DefaultArithmetic {
+ public:
+  DefaultArithmetic() {
+    std::fegetenv(&caller_);
+    std::fesetenv(FE_DFL_ENV);
+  }
+  DefaultArithmetic(const DefaultArithmetic&) = delete;
+  DefaultArithmetic& operator=(const DefaultArithmetic&) = delete;
+  ~DefaultArithmetic() { std::fesetenv(&caller_); }
+
+ private:
+  std::fenv_t caller_{};
+};
+
 // Returns what ended the cluster early, unless that is among the findings.
 std::exception_ptr run_one(Cluster& cluster, std::uint64_t index) {
   try {
@@ -53,6 +69,7 @@ std::exception_ptr run_one(Cluster& cluster, std::uint64_t index) {
 }
 
 void run_alone(const Grid& grid, Work& work, Counts& executed) {
+  const DefaultArithmetic arithmetic;
   std::uint64_t at = 0;
   try {
     Cluster cluster(grid, work, executed);
@@ -83,6 +100,7 @@ std::size_t most_resident(const Grid& grid) {
 }
 
 void run_in_turns(const Grid& grid, Work& work, Counts& executed) {
+  const DefaultArithmetic arithmetic;
   std::vector<std::unique_ptr<Cluster>> resident;
   std::uint64_t at = 0;
   try {

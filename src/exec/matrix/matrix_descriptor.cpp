@@ -89,7 +89,7 @@ std::vector<std::uint32_t> MatrixDescriptor::check(Warp& warp, const Operation& 
   std::uint64_t last = 0;
   const bool inside = for_units(shape, [&](std::uint64_t address) {
     last = address;
-    if (address + kUnit > block.shared().size()) return false;
+    if (!has_shared(block.grid(), address, kUnit)) return false;
     units.push_back(static_cast<std::uint32_t>(address));
     return true;
   });

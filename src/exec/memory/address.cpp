@@ -140,14 +140,6 @@ bool is_watched(const Warp& warp, const Reach& reach) {
   return warp.traffic() != nullptr || (warp.judge() != nullptr && (!plain || warp.judge()->watches_global()));
 }
 
-// Whether shared memory has the bytes: in the kernel's own or in the reserved part.
-bool has_shared(const Grid& grid, std::uint64_t offset, std::uint64_t bytes) {
-  const auto reserved = grid.reserved_shared();
-  const std::size_t begin = offset < reserved.begin ? 0 : reserved.begin;
-  const std::size_t end = offset < reserved.begin ? grid.own_shared_bytes() : reserved.end;
-  return offset >= begin && offset <= end && end - offset >= bytes;
-}
-
 SharedPlace place_of(Warp& warp, const Operation& op, int lane, std::uint64_t address, const Reach& reach) {
   Block& block = block_of(warp, op, lane, address, reach);
   const std::uint32_t offset = shared_offset(address);
@@ -159,6 +151,13 @@ SharedPlace place_of(Warp& warp, const Operation& op, int lane, std::uint64_t ad
 }
 
 }  // namespace
+
+bool has_shared(const Grid& grid, std::uint64_t offset, std::uint64_t bytes) {
+  const auto reserved = grid.reserved_shared();
+  const std::size_t begin = offset < reserved.begin ? 0 : reserved.begin;
+  const std::size_t end = offset < reserved.begin ? grid.own_shared_bytes() : reserved.end;
+  return offset >= begin && offset <= end && end - offset >= bytes;
+}
 
 std::optional<StateSpace> find_space(std::string_view word) {
   if (word.empty() || word == "-") return StateSpace::generic;

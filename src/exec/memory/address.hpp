@@ -115,6 +115,9 @@ std::uint64_t address_of(Warp& warp, const Slot& slot, int lane);
 /// "read-only".
 std::byte* resolve(Warp& warp, const Operation& op, int lane, std::uint64_t address, const Reach& reach);
 
+/// Whether the shared memory of a thread block has the bytes: the kernel's own, or the reserved part.
+bool has_shared(const Grid& grid, std::uint64_t offset, std::uint64_t bytes);
+
 /// Shared memory, and the thread block it belongs to.
 struct SharedPlace {
   Block* block = nullptr;

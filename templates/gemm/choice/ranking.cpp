@@ -53,7 +53,9 @@ class Corrector {
         if (!inadmissible(target_, seen_by(c), c).empty()) continue;
         tune::Demand demand = demand_of(target_, seen_by(c), c, model_.sms());
         const double us = model_.us(demand);
-        correct(more.emplace_back(us, std::move(c), std::move(demand)));
+        RankedConfig other{us, std::move(c), std::move(demand)};
+        correct(other);
+        if (other.us != one.us) more.push_back(std::move(other));  // else the correction does not see it
       }
     return more;
   }
