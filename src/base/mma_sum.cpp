@@ -188,7 +188,8 @@ template <bool is_f32>
 void sum_row(std::span<const MmaFactor> row, const MmaElements& b, std::span<std::uint32_t> sums,
              const Accumulator& shared, int fraction_bits) {
   const Accumulator accumulator = shared;  // a local copy, which stores to `sums` cannot alias
-  // In 32 bits fit the sums of so many products, each smaller than four units at the largest exponent.
+  // A product is less than 2^(fraction_bits + 2) units, so 32 bits hold the sum of 2^(29 - fraction_bits) of
+  // them.
   const bool singles =
       !b.singles.empty() && fraction_bits <= 29 && row.size() <= std::size_t{1} << (29 - fraction_bits);
   std::size_t j = 0;

@@ -21,9 +21,10 @@
 // of Khattak and Mikaitis, "Accurate Models of NVIDIA Tensor Cores" (arXiv 2512.07004), who found the
 // behaviour of zeros and tiny terms.
 //
-// Everything is computed in double, for many columns at a time; every step is exact and no number subnormal:
-// products have 22 bits, and the sums are of integers with fewer than 53. Infinities and NaN propagate by
-// themselves.
+// It is computed for many columns at a time, and every step is exact. In general in double: products have 22
+// bits, and the sums are of integers with fewer than 53. Where all elements are ordinary numbers (see
+// `narrow`), products are in single precision and sums in 32-bit integers. Infinities and NaN propagate by
+// themselves. The floating-point environment is the default one: subnormals are not flushed.
 namespace ptxloom::base {
 
 /// How a chip sums; the values are in specs/targets.json.

@@ -15,13 +15,13 @@
 // Tensor maps in global memory that the kernel itself writes. TMA reads them through the tensormap proxy, so
 // a release has to follow the write, fence.proxy.tensormap::generic.release or that of
 // tensormap.cp_fenceproxy, and fence.proxy.tensormap::generic.acquire of the map has to come between that and
-// its use (PTX ISA 8.6, 9.7.13.4). The scope of each includes the other's thread. A release is for what its
-// threads know of, an acquire for its threads and those who come after it. Found only when findings are
-// collected, since the log of global memory knows the writes. That a release is missing is found within a
-// cluster only; the scope of tensormap.cp_fenceproxy is known in all of them. A copy uses its map until
-// it has read all of its source, as an mbarrier or wait_group.read tells: a map that is written before is a
-// race as any other. Nothing tells when a prefetch of a tile has read its map: it may not be changed after
-// that.
+// its use (PTX ISA 8.6, 9.7.13.4). The scope of each includes the other's thread. A release covers what its
+// threads know of by then; an acquire counts for its threads and for those that come after it. Found only
+// when findings are collected, since the log of global memory knows the writes. That a release is missing is
+// found within a cluster only; the scope of tensormap.cp_fenceproxy is known in all of them. A copy uses its
+// map until it has read all of its source, as an mbarrier or wait_group.read tells: a map that is written
+// before is a race as any other. Nothing tells when a prefetch of a tile has read its map: it may not be
+// changed after that.
 namespace ptxloom::exec {
 
 class Cluster;

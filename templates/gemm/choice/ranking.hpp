@@ -22,7 +22,8 @@ struct RankedConfig {
 enum class Shapes { all, first };
 
 /// Configurations with an instruction of these shapes that agree with the given parameters, the fastest
-/// first; of equal ones those of the first shape.
+/// first; of equal ones those of the first shape. Where times are corrected, the best ones appear with other
+/// values of the strategy's variations, too, as far as the correction tells them apart.
 std::vector<RankedConfig> ranked_configs(const ParameterSpace& space, const Specs& specs,
                                          const Target& target, const Problem& problem, const Settings& given,
                                          std::span<const std::string> shapes, Shapes which);

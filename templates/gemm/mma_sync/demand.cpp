@@ -16,8 +16,9 @@ constexpr double kBounds = 3.4;          // times as many instructions copy wher
 // Of these, with sizes and pitches that are constants, where copies go through registers: counted in machine
 // code, 116 of 163 and 213 of 306 instructions of a loop. Asynchronous copies save none.
 constexpr double kKnownBounds = 0.7;
-// Where mma.sync of e4m3 and e5m2 is that of f16, each is two HMMA, whose sums four FADD add to D (counted in
-// machine code), and an F2FP converts two elements of each thread: as long as two instructions (measured).
+// Where ptxas makes f16 of mma.sync of e4m3 and e5m2: each becomes two HMMA, and four FADD add their sums to
+// D (counted in machine code). An F2FP converts two elements of each thread and takes as long as two
+// instructions (measured).
 constexpr double kMoreOfFp8 = 5;
 constexpr double kConvertedBytes = 32;
 

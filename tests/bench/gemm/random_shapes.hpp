@@ -23,8 +23,8 @@ inline Shape draw_shape(std::mt19937_64& random) {
   }
 }
 
-/// Sizes that models have: N and K are multiples of 8 to 256; M is 1 to 64, as in decoding, or any number, or
-/// a multiple, too, a third of the shapes each.
+/// Sizes that models have: N and K are multiples of 8, 16, ... or 256. A third of the shapes have an M of 1
+/// to 64, as in decoding, a third any M, and a third a multiple.
 inline Shape draw_model_shape(std::mt19937_64& random) {
   std::uniform_real_distribution<double> decoding(0, 6), weights(7, 16);
   std::uniform_int_distribution<int> power(3, 8), third(0, 2);
