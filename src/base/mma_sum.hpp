@@ -60,7 +60,7 @@ MmaElements unpack_mma_scales(Type type, std::span<const std::uint32_t> bits);
 void scale_mma(MmaElements& elements, std::size_t i, const MmaElements& scales, std::size_t j);
 
 /// Lets the products of elements of A and B be summed in 32 bits, in half the time, if none of them is
-/// infinite, NaN, or far from 1. Not for elements that are sums.
+/// infinite, NaN, or far from 1. B may then be multiplied by this A only. Not for elements that are sums.
 void narrow(const MmaElements& a, MmaElements& b);
 
 /// An element of a row of A, and the row of B whose elements it is multiplied by.

@@ -230,6 +230,28 @@ TEST_CASE("each column of a row has its own sum, however many there are") {
   SUCCEED();
 }
 
+TEST_CASE("elements near 1 are summed in 32 bits, with the same result") {
+  std::mt19937_64 random(std::random_device{}());
+  constexpr std::size_t depth = 16, count = 45;  // 32 columns, 8 and 5 single ones
+  for (int round = 0; round < 200; ++round) {
+    Bits a(depth), rows(depth * count), wide(count);
+    for (std::uint32_t& bits : a) bits = 0x3000 | (random() & 0x8fff);  // f16, 2^-3 to 2^1
+    for (std::uint32_t& bits : rows) bits = 0x3000 | (random() & 0x8fff);
+    for (std::uint32_t& bits : wide)
+      bits = std::bit_cast<std::uint32_t>(float(int(random() % 4001) - 2000) / 7);
+    const MmaElements x = base::unpack_mma(f16, a);
+    MmaElements b = base::unpack_mma(f16, rows);
+    std::vector<MmaFactor> row;
+    for (std::uint32_t k = 0; k < depth; ++k) row.push_back({x.values[k], x.exponents[k], k});
+    Bits narrow = wide;
+    base::dot_f32(row, b, wide, {.fraction_bits = 25});
+    base::narrow(x, b);
+    REQUIRE(!b.singles.empty());
+    base::dot_f32(row, b, narrow, {.fraction_bits = 25});
+    CHECK(narrow == wide);
+  }
+}
+
 namespace {
 
 // c + sum of sums of sixteen, in double, in which all of it is exact.

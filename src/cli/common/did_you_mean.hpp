@@ -8,7 +8,7 @@
 namespace ptxloom::cli {
 
 /// "did you mean 'data-race'? ", or nothing if no candidate is near: at most a third of the letters, rounded
-/// up, differ, or one of a short word.
+/// up, differ.
 std::string did_you_mean(std::string_view word, std::span<const std::string> candidates);
 
 }  // namespace ptxloom::cli

@@ -64,7 +64,8 @@ class Grid {
   EarlyReads* early_reads() const { return early_.get(); }
   /// Null unless findings are collected.
   Paths* paths() const { return paths_.get(); }
-  /// Of a thread block: the kernel's own, and all with the reserved part behind it.
+  /// Bytes of shared memory of a thread block: what the kernel declares and asks for, and that with the
+  /// reserved part.
   std::size_t own_shared_bytes() const {
     return std::size_t{code_.dynamic_shared_offset} + launch_.shared_bytes;
   }
